@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import traceback
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -19,10 +20,12 @@ from bench_gui import theme
 from bench_gui.controller import Controller
 from bench_gui.icons import window_icon
 from bench_gui.main_window import MainWindow
+from bench_gui.settings import NAME, TEXT_SIZE, load
 from bench_gui.shell.single import take_bell
 from bench_gui.shell.tasks import RECORD, task_number
 from bench_gui.tour.tour import Tour
 from bench_gui.work.memory import return_memory_early
+from sessions.folders import home
 
 DRAWN = 12
 """Size of Qt's pixmap cache [B per pixel of the screen]: the two axes of each plot, whose grids cover it, and a third.
@@ -44,6 +47,7 @@ def run_window(session: Path | None, servo: str | None = None) -> int:
     Raises:
         ServoBenchError: The address is not that of a servo.
     """
+    _scale_with_text()
     app = make_application()
     doorbell = take_bell(session)
     if doorbell is None:
@@ -104,6 +108,15 @@ def make_application() -> QApplication:
     app.setWindowIcon(window_icon())
     theme.prepare(app)
     return app
+
+
+def _scale_with_text() -> None:
+    """Scale the whole window to the chosen text size: text alone would not fit into its fields. Qt reads it once."""
+    size = load(home() / NAME)[0].text_size
+    if size != TEXT_SIZE:
+        with suppress(ValueError):
+            scale = float(os.environ.get("QT_SCALE_FACTOR") or 1.0)
+            os.environ["QT_SCALE_FACTOR"] = f"{scale * size / TEXT_SIZE:.4f}"
 
 
 def _leave_on_signals(window: MainWindow) -> None:

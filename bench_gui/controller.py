@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
@@ -14,13 +13,13 @@ from bench_gui.connect.bench.presets import Preset
 from bench_gui.connect.connecting import DEFAULT_SERVO, Connecting
 from bench_gui.export.exporting import Exporting
 from bench_gui.identify.identifying import Identifying
-from bench_gui.log.journal import SERVO, FileWarnings, Journal
 from bench_gui.place.placing import Placing
 from bench_gui.record.queue import QueuedRun
 from bench_gui.record.recording import Recording
 from bench_gui.record.waiting import waiting_from_json, waiting_to_json
 from bench_gui.render.paper import save_plot
 from bench_gui.settings import Settings, remember, texts
+from bench_gui.state.journal import SERVO, FileWarnings, Journal
 from bench_gui.state.library import Library
 from bench_gui.state.models import ModelList
 from bench_gui.state.servo_link import ServoView
@@ -55,7 +54,6 @@ class Controller(QObject):
     def __init__(self, servo: str | None = None) -> None:
         """Create the controller; servo: address, None for the last one. Raises ServoBenchError for an unknown servo."""
         super().__init__()
-        say = self.message.emit
         self.background = background = Background(self._fail)
         self.settings = Settings(lambda save: background.submit("settings", save))
         self.journal = Journal()
@@ -70,8 +68,7 @@ class Controller(QObject):
         """Computing processes; all end with the window."""
         self.library = library = Library(background, self.settings.open_session)
         self.model_list = model_list = ModelList()
-        say_of_servo = partial(self.journal.say, cause=SERVO)
-        self.connecting = Connecting(servo or DEFAULT_SERVO, undo, background, self.activities, say_of_servo)
+        self.connecting = Connecting(servo or DEFAULT_SERVO, undo, background, self.activities, self.journal)
         self.servo, self.setup = self.connecting.servo, self.connecting.setup
         self.recording = Recording(
             self.servo,
@@ -81,8 +78,7 @@ class Controller(QObject):
             undo,
             background,
             self.compute,
-            self.journal.add,
-            say_of_servo,
+            self.journal,
         )
         self.queue, self.plan, self.twin = self.recording.queue, self.recording.plan, self.recording.twin
         self.queue.countdown.set_hazardous(self.settings.countdown)
@@ -90,7 +86,7 @@ class Controller(QObject):
         self.exporting = Exporting(background, self.compute, self.computations)
         self.placing = Placing(self.servo, self.setup, library, model_list, undo)
         self.identifying = Identifying(
-            self.computations, background, library, model_list, lambda: self.placing.points, say
+            self.computations, background, library, model_list, lambda: self.placing.points, self.journal
         )
         self.fitting = self.identifying.fitting
         self.reporting = Reporting(self.computations)
@@ -105,14 +101,19 @@ class Controller(QObject):
 
     def _connect(self) -> None:
         """Connect signals between tasks."""
-        for part in (self.library, self.model_list, self.comparison, self.exporting):
-            part.problem.connect(self._fail)
-        self.reporting.failed.connect(self._fail)
+        for problem, task in (
+            (self.library.problem, ""),
+            (self.model_list.problem, ""),
+            (self.comparison.problem, "Compare"),
+            (self.exporting.problem, "Export"),
+            (self.placing.problem, "Place"),
+            (self.reporting.failed, "Identify"),
+        ):
+            problem.connect(lambda text, task=task: self.journal.say("error", text, task=task))
         self.reporting.finished.connect(self._tell_report)
-        self.placing.problem.connect(lambda text: self.journal.say("error", text, SERVO))
         self.message.connect(self.journal.say)
         self._warnings = FileWarnings()
-        self._warnings.logged.connect(lambda text: self.message.emit("warning", text))
+        self._warnings.logged.connect(lambda text: self.journal.add("error", text))
         self.library.notice.connect(lambda text: self.message.emit("info", text))
         self.library.opened.connect(self._remember_session)
         for other_models in (self.library.runs_changed, self.library.selection_changed, self.connecting.servo_chosen):
@@ -164,6 +165,7 @@ class Controller(QObject):
             lambda keys: comparison.choose_again(texts(keys)),
             comparison.choice_changed,
         )
+        self.undo.clear()  # the load of the restored servo is no edit of the user
 
     def _every(self, period: int, act: Callable[[], None]) -> QTimer:
         timer = QTimer(self)
@@ -273,11 +275,13 @@ class Controller(QObject):
         self.message.emit("error", text)
 
     def _tell_report(self, written: Path) -> None:
-        self.journal.say("info", f"Report written to {written}", path=written)
+        self.journal.say("info", f"Report written to {written}", path=written, task="Identify")
         self.reported.emit(written)
 
     def _remember_session(self) -> None:
         path = self.library.path
+        if self.settings.open_session not in ("", str(path)):
+            self.journal.settle("")  # the notices are about a session that is no longer open
         self.settings.set("open_session", "" if path is None else str(path))
         if path is not None:
             self.settings.set("recent", remember(self.settings.recent, path))

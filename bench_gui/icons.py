@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QIcon, QPainter, QPen, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QAbstractButton
 
+from bench_gui.plots.styles import BAND_OPACITY, Style
 from bench_gui.theme import themes
 
 SCALES = (1, 2)
@@ -53,17 +54,21 @@ class ThemeIcon(QObject):
         self._button.setIcon(icon(self._name, getattr(themes.current, self._tone), self._size, active))
 
 
-def line_icon(colour: str, pattern: tuple[float, ...] | None, width: float = 2.0) -> QIcon:
-    """Return a short piece of a curve, for legends."""
-    result = QIcon()
+def line_icon(style: Style, band: bool = False) -> QIcon:
+    """Return a short piece of a curve, for legends; band: a filled band behind it."""
+    result, colour = QIcon(), QColor(themes.current.colour(style.colour))
+    pale = QColor(colour)
+    pale.setAlphaF(BAND_OPACITY)
     for scale in SCALES:
         pixmap = _empty(QSize(22, 10), scale)
         painter = QPainter(pixmap)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        pen = QPen(QColor(colour), width)
+        if band:
+            painter.fillRect(1, 0, 20, 10, pale)
+        pen = QPen(colour, style.width)
         pen.setCapStyle(Qt.PenCapStyle.FlatCap)
-        if pattern is not None:
-            pen.setDashPattern(list(pattern))
+        if style.dash is not None:
+            pen.setDashPattern(list(style.dash))
         painter.setPen(pen)
         painter.drawLine(1, 5, 21, 5)
         painter.end()
@@ -82,7 +87,9 @@ def swatch(colour: str, size: int = 10) -> QIcon:
         painter.setBrush(QColor(colour))
         painter.drawRoundedRect(QRectF(0, 0, size, size), 2.5, 2.5)
         painter.end()
-        result.addPixmap(pixmap)
+        # Qt would tint the colour in a selected row.
+        for mode in (QIcon.Mode.Normal, QIcon.Mode.Selected):
+            result.addPixmap(pixmap, mode)
     return result
 
 

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import QMainWindow, QMessageBox, QPushButton, QStackedWid
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
+from bench_gui.headless.palette import THEMES
 from bench_gui.log.panel import LogPanel
 from bench_gui.record.view import RecordView
 from bench_gui.session.panel import SessionPanel
@@ -35,9 +36,21 @@ from bench_gui.shell.pages import Pages
 from bench_gui.shell.rail import Rail
 from bench_gui.shell.servo_activity import UnderWay, bring_into_sight
 from bench_gui.shell.start_page import StartPage
-from bench_gui.shell.tasks import BENCH, COMPARE, EXPLORE, EXPORT, FLEET, IDENTIFY, PLACE, RECORD, TASKS, make_page
+from bench_gui.shell.tasks import (
+    BENCH,
+    COMPARE,
+    EXPLORE,
+    EXPORT,
+    FLEET,
+    IDENTIFY,
+    PLACE,
+    RECORD,
+    TASKS,
+    make_page,
+    task_number,
+)
 from bench_gui.state.servo_link import simulated_servos
-from bench_gui.theme import THEMES, dress, themes
+from bench_gui.theme import dress, themes
 from bench_gui.widgets.activity_list import ActivityList
 from bench_gui.widgets.fields import button, describe, hbox, vbox
 from bench_gui.widgets.notices import Notices
@@ -120,7 +133,7 @@ class MainWindow(QMainWindow):
             acknowledge=controller.servo.acknowledge,
             stop=controller.recording.emergency_stop,
         )
-        self.messages = Notices(self.stack)
+        self.messages = Notices(self.stack, "" if task is None else TASKS[task][0])
         self.rail = Rail(TASKS, self.show_task)
         self.session = SessionPanel(controller)
         self.log = LogPanel(controller.journal)
@@ -195,11 +208,9 @@ class MainWindow(QMainWindow):
     def _make_page(self, number: int) -> TaskPage:
         page = make_page(number, self.controller, self._suppliers)
         self.under_way.seen_in(number, page)
-        if number == IDENTIFY:
-            cast("IdentifyView", page).export_wanted.connect(lambda: self.show_task(EXPORT))
-        if number == FLEET:
-            fleet = cast("FleetView", page)
-            fleet.compare_wanted.connect(lambda: self.show_task(COMPARE))
+        if number == PLACE:
+            cast("PlaceView", page).points_wanted.connect(lambda: self.identify.form.set_option("points", True))
+        page.task_wanted.connect(lambda name: self.show_task(task_number(name)))
         for spec in page.actions_offered():
             self.menus.add(f"&Tasks/&{TASKS[number][0]}", spec)
         return page
@@ -210,7 +221,7 @@ class MainWindow(QMainWindow):
         """Return the buttons of an empty state: record, or open the example."""
         total = duration(sum(make_trajectory(name).duration for name in PAPER_TRAJECTORIES))
         record = button(
-            f"Record four trajectories ({total})",
+            f"Record four runs ({total})",
             "Connect if needed, and record the paper's four trajectories",
             self.record_four,
             "primary",
@@ -230,7 +241,12 @@ class MainWindow(QMainWindow):
         self.session.setMinimumHeight(104)
         self.work.resizeDocks([session], [SESSION_HEIGHT], Qt.Orientation.Vertical)
         self.start = StartPage(
-            self.controller, self.show_task, lambda: self.bench, self.session.opening.ask_open, self.show_tour
+            self.controller,
+            self.show_task,
+            lambda: self.bench,
+            self.session.opening.ask_open,
+            self.session.opening.ask_import,
+            self.show_tour,
         )
         self.places = QStackedWidget()
         for place in (self.work, self.start):
@@ -313,12 +329,13 @@ class MainWindow(QMainWindow):
     def _connect(self) -> None:
         controller = self.controller
         journal = controller.journal
-        journal.said.connect(lambda line: self.messages.say(line.level, line.text, line.cause, line.path))
+        journal.said.connect(lambda line: self.messages.say(line.level, line.text, line.cause, line.path, line.task))
         journal.settled.connect(self.messages.settle)
         self.menus.refused.connect(lambda text: self.messages.say("info", text))
         controller.servo.changed.connect(self._show_servo)
         controller.connecting.servo_chosen.connect(self._show_servo)
-        controller.journal.unseen_changed.connect(lambda: self.status_line.badge.show_count(controller.journal.unseen))
+        controller.library.imported.connect(self._show_imported)
+        journal.unseen_changed.connect(self._show_unseen)
         self.work.docks["log"].visibilityChanged.connect(self._look_at_log)
         if controller.settings.notice:
             controller.message.emit("warning", controller.settings.notice)
@@ -330,13 +347,14 @@ class MainWindow(QMainWindow):
     def show_task(self, number: int) -> None:
         """Show a task."""
         self.places.setCurrentWidget(self.work)
-        self.messages.lie_over(self.stack)
+        self.messages.lie_over(self.stack, TASKS[number][0])
         self.controller.settings.set("task", TASKS[number][0])
         self.rail.show_task(number)
         page = self._pages.show(number)
         self.work.set_title("inspector", f"{TASKS[number][0]} settings")
         self._layout.show_task(TASKS[number][0])
         page.entered()
+        self._show_servo()
 
     def bring_into_sight(self, widget: QWidget) -> None:
         """Show the page of a widget, and open the tabs or folds around it."""
@@ -350,6 +368,7 @@ class MainWindow(QMainWindow):
         self.rail.show_task(None)
         self.places.setCurrentWidget(self.start)
         self.messages.lie_over(self.start)
+        self._show_servo()
 
     def _in_sight(self) -> StartPage | TaskPage:
         return self.start if self.start.isVisible() else self._pages.current
@@ -390,7 +409,7 @@ class MainWindow(QMainWindow):
         dock = self.work.docks["log"]
         dock.show()
         dock.raise_()
-        self.controller.journal.look()
+        self.log.look()
 
     def come_forward(self, session: str) -> None:
         """Raise the window for a second start of ServoBench; session: session to open, or empty."""
@@ -456,11 +475,23 @@ class MainWindow(QMainWindow):
 
     def _show_servo(self) -> None:
         servo, setup = self.controller.servo, self.controller.setup
-        self.status_bar.show_view(servo.view, setup.rate, servo.priority)
+        needed = self.places.currentWidget() is self.work and self.stack.currentIndex() in (BENCH, RECORD, PLACE)
+        self.status_bar.show_view(servo.view, setup.rate, servo.priority, needed)
+        if servo.view.kind != "fault":
+            self.status_line.badge.rest()
+
+    def _show_imported(self) -> None:
+        """Continue with what recordings are imported for, unless the servo is in use."""
+        if not (self.controller.queue.active or self.controller.placing.active):
+            self.show_task(IDENTIFY)
+
+    def _show_unseen(self) -> None:
+        levels = [entry.level for entry in self.controller.journal.unseen]
+        self.status_line.badge.show_count(levels.count("fault"), levels.count("error"))
 
     def _look_at_log(self, visible: bool) -> None:
         if visible and self.isVisible():
-            self.controller.journal.look()
+            self.log.look()
 
     def _dress(self) -> None:
         parts = (self.status_bar, self.messages, self.rail, self.session, self.log, self.status_line)

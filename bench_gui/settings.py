@@ -27,6 +27,8 @@ SAVE_AFTER = 500
 """Time within which changes are saved together [ms]."""
 LARGEST_FILE = 20_000_000
 """Largest accepted file, larger than ten thousand queued runs need [bytes]."""
+TEXT_SIZE, TEXT_SIZES = 13, (12, 13, 14, 16, 18)
+"""Size of the text, and the sizes to choose from [px]."""
 MOST_RECENT = 10
 """Recently opened sessions that are remembered."""
 
@@ -75,6 +77,8 @@ class Values:
 
     theme: str = "system"
     """Theme: system, light or dark."""
+    text_size: int = TEXT_SIZE
+    """Size of the text [px]; the whole window is scaled with it at the next start."""
     angle_unit: str = "radians"
     """Unit of angles: radians or degrees."""
     geometry: str = ""
@@ -101,6 +105,7 @@ class Values:
 
 _FITS: dict[str, Callable[[Any], bool]] = {
     "theme": _one_of("system", "light", "dark"),
+    "text_size": lambda value: value in TEXT_SIZES,
     "angle_unit": _one_of("radians", "degrees"),
     "recent": _texts,
     "countdown": _seconds,
@@ -130,7 +135,7 @@ class Settings(QObject):
         self.notice = ""
         """Message about the file for the user; empty if there is no problem."""
         self._states: dict[str, Callable[[], Any]] = {}
-        self.values, self.notice = _load(self._path)
+        self.values, self.notice = load(self._path)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(SAVE_AFTER)
@@ -203,7 +208,7 @@ def _write(path: Path, data: dict[str, Any]) -> None:
         write_atomically(path, text.encode())
 
 
-def _load(path: Path) -> tuple[Values, str]:
+def load(path: Path) -> tuple[Values, str]:
     """Read the file, or its backup, or use the defaults; also return a message for the user."""
     trouble = ""
     sweep(path.parent)

@@ -1,102 +1,23 @@
 """Themes of the window: light and dark palettes from `resources/palettes`, one style sheet, fixed curve colours.
 
-In all plots, measured motion is solid in one colour, the goal is thin and grey, and simulated motion is dashed in the
-colour of the model. Models M1 to M6 have fixed colours.
+The styles of curves are in `bench_gui.plots.styles`.
 """
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import as_file, files
 from string import Template
-from typing import Any
 
 from PySide6.QtCore import QDir, QObject, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QFontInfo, QGuiApplication, QPalette
+from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
-from core.servo.terms import FRICTION_MODELS
+from bench_gui.headless.palette import Theme, load_theme
+from bench_gui.settings import TEXT_SIZE
 
-THEMES = ("light", "dark")
-SMALLEST_FONT, LARGEST_FONT = 12, 14
-"""Limits of the font size [px]: smaller text is not legible, larger text does not fit."""
 _APPLIED = "servobenchTheme"
-
-
-@dataclass(frozen=True)
-class Theme:
-    """Colours by purpose, as "#RRGGBB"."""
-
-    name: str
-    window: str
-    panel: str
-    raised: str
-    border: str
-    plot: str
-    grid: str
-    text: str
-    muted: str
-    disabled: str
-    accent: str
-    accent_hover: str
-    on_accent: str
-    accent_soft: str
-    off: str
-    ready: str
-    moving: str
-    stopped: str
-    fault: str
-    good: str
-    on_state: str
-    stop: str
-    on_stop: str
-    fault_soft: str
-    moving_soft: str
-    measured: str
-    goal: str
-    drive: str
-    backdrive: str
-    separator: str
-    models: tuple[str, ...]
-
-    def model(self, friction: str) -> str:
-        """Return the colour of a friction model, "m1" … "m6"; colours repeat if there are more models."""
-        return self.models[FRICTION_MODELS.index(friction) % len(self.models)]
-
-    def colour(self, meaning: str) -> str:
-        """Return the colour of a meaning in a plot, see `core.document.plot`."""
-        if meaning.startswith("#"):
-            return meaning
-        return self.model(meaning) if meaning in FRICTION_MODELS else getattr(self, meaning)
-
-
-@cache
-def load_theme(name: str) -> Theme:
-    """Load one of THEMES from the shipped palettes."""
-    data: dict[str, Any] = tomllib.loads((files("resources") / "palettes" / f"{name}.toml").read_text("utf-8"))
-    surface, text, accent, state, curve = (data[k] for k in ("surface", "text", "accent", "state", "curve"))
-    return Theme(
-        name=data["name"],
-        **surface,
-        text=text["normal"],
-        muted=text["muted"],
-        disabled=text["disabled"],
-        accent=accent["colour"],
-        accent_hover=accent["hover"],
-        on_accent=accent["on"],
-        accent_soft=accent["soft"],
-        **{name: value for name, value in state.items() if name != "on"},
-        on_state=state["on"],
-        measured=curve["measured"],
-        goal=curve["goal"],
-        drive=curve["drive"],
-        backdrive=curve["backdrive"],
-        separator=curve["separator"],
-        models=tuple(curve["models"]),
-    )
 
 
 def system_theme() -> str:
@@ -109,7 +30,7 @@ def prepare(app: QApplication) -> None:
     """Set style, font and icon path, which both themes share."""
     app.setStyle("Fusion")
     font = QFont(app.font())
-    font.setPixelSize(min(max(QFontInfo(font).pixelSize(), SMALLEST_FONT), LARGEST_FONT))
+    font.setPixelSize(TEXT_SIZE)
     app.setFont(font)
     with as_file(files("resources") / "icons") as folder:
         QDir.addSearchPath("icons", str(folder))
@@ -231,18 +152,13 @@ QFrame#rail QToolButton:focus { color: $accent; }
 
 QFrame#inspector { background: $panel; border: none; border-left: 1px solid $border; }
 QFrame#dockTitle { background: $window; border: none; border-top: 1px solid $border; }
-QTabBar { background: $window; qproperty-drawBase: 0; }
-QTabBar::tab { background: transparent; color: $muted; border: none; border-bottom: 2px solid transparent;
-    padding: 4px 12px; }
-QTabBar::tab:hover { color: $text; }
-QTabBar::tab:selected { color: $text; border-bottom-color: $accent; }
-QTabBar::tab:focus { color: $accent; }
-QTabWidget::pane { border: none; }
+QTabBar { qproperty-drawBase: 0; }
 QFrame#segments { background: $raised; border: 1px solid $border; border-radius: 6px; }
-QFrame#segments QToolButton { border: 1px solid transparent; border-radius: 5px; padding: 3px 10px; color: $muted; }
-QFrame#segments QToolButton:hover { color: $text; }
-QFrame#segments QToolButton:checked { background: $panel; border-color: $border; color: $text; }
-QFrame#segments QToolButton:focus { border-color: $accent; }
+QFrame#segments QToolButton, QTabBar::tab { border: 1px solid transparent; border-radius: 5px; padding: 3px 10px;
+    color: $muted; }
+QFrame#segments QToolButton:hover, QTabBar::tab:hover { color: $text; }
+QFrame#segments QToolButton:checked, QTabBar::tab:selected { background: $panel; border-color: $border; color: $text; }
+QFrame#segments QToolButton:focus, QTabBar::tab:focus { border-color: $accent; }
 QToolButton#faultBadge { background: $fault_soft; color: $fault; border: 1px solid $fault; border-radius: 4px;
     padding: 1px 8px; font-weight: 600; }
 QToolButton#faultBadge[lit="yes"] { background: $stop; color: $on_stop; border-color: $stop; }
@@ -268,6 +184,7 @@ QPushButton[kind="stop"] { background: $stop; color: $on_stop; border: 1px solid
     font-size: $large; font-weight: 700; padding: 6px 20px; }
 QPushButton[kind="stop"]:hover { background: $stop; border-color: $text; }
 QPushButton[kind="small"] { padding: 1px 10px; min-height: 14px; }
+QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
 QPushButton[kind="flat"], QToolButton[kind="flat"] { border-color: transparent; background: transparent;
     padding: 4px 8px; }
 QPushButton[kind="flat"]:hover, QToolButton[kind="flat"]:hover { background: $raised; }

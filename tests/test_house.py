@@ -28,9 +28,10 @@ LARGE_CLASSES = {
     "bench_gui/connect/bench/zero_panel.py:ZeroPanel", "bench_gui/widgets/hand_pendulum.py:HandPendulum",
     # One page or form: it builds its widgets, shows data, and enables its buttons.
     "bench_gui/export/view.py:ExportView", "bench_gui/fleet/form.py:FleetForm", "bench_gui/fleet/view.py:FleetView",
-    "bench_gui/identify/fit/settings_form.py:SettingsForm", "bench_gui/main_window.py:MainWindow",
+    "bench_gui/identify/fit/settings_form.py:SettingsForm", "bench_gui/identify/view.py:IdentifyView",
+    "bench_gui/main_window.py:MainWindow",
     "bench_gui/place/view.py:PlaceView", "bench_gui/record/plots.py:LivePlots",
-    "bench_gui/plots/chart.py:Chart",
+    "bench_gui/plots/chart.py:Chart", "bench_gui/compare/plots.py:ComparePlots",
 }  # fmt: skip
 LONG_FUNCTIONS = {
     # Numba compiles a kernel as one function, inside the function that makes its variants.

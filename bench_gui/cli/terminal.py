@@ -130,9 +130,9 @@ class ProgressBar:
             self._bar = None  # later announcements are lines of their own
 
     def show(self, share: float, text: str, recorded: bool = False) -> None:
-        """Show a share of 0 … 1, the time left and a text; recorded: it was done by an earlier command."""
-        left = self._pace.left(share, recorded)
-        text = f"{left}: {text}" if left else text
+        """Show a share of 0 … 1, the time and a text; recorded: it was done by an earlier command."""
+        time = self._pace.in_words(share, recorded)
+        text = f"{time}: {text}" if time else text
         if self._bar is not None:
             self._bar.n = min(share, 1.0)
             self._bar.set_description_str(text)
@@ -141,6 +141,7 @@ class ProgressBar:
             print(f"{100 * share:.0f} % {text}", file=sys.stderr, flush=True)
 
     def _announced(self, text: str) -> None:
+        self._pace.interrupted()
         if self._bar is not None:
             self._bar.set_description_str(text)
         else:

@@ -21,7 +21,7 @@ from core.servo.terms import FRICTION_MODELS, RICHEST
 if TYPE_CHECKING:
     from sessions import RunSummary
 
-MOST_DRAWN = 24
+MOST_DRAWN = 12
 """Largest number of runs in an overlay; errors cover all chosen runs."""
 MOST_NAMED = 8
 """Largest number of runs named in a title; a longer list becomes a count."""

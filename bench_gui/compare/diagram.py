@@ -16,11 +16,12 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.diagram_areas import area_titles, boundary_shades, plot_areas
 from bench_gui.plots.legend import Legend, LegendEntry
+from bench_gui.plots.styles import MEASURED, Style
 from bench_gui.state.models import ModelEntry
 from bench_gui.theme import Theme, themes
 from bench_gui.widgets.fields import vbox
 from core.base.units import AngleUnit
-from core.document.plot import Array, PlotArea
+from core.document.plot import DASHED, Array, PlotArea
 from core.practice.diagram import (
     DriveBackdriveDiagram,
     drive_backdrive_diagram,
@@ -41,6 +42,7 @@ AROUND = 0.4
 MARKERS = {DRIVE: "t", BACKDRIVE: "t1"}
 """Markers that match the placing page: lowest extreme points down, highest up."""
 EQUILIBRIUM, PLACED = "equilibrium", "placed"
+BALANCE = Style("muted", dash=DASHED)
 
 
 class DiagramPlot(QWidget):
@@ -88,8 +90,8 @@ class DiagramPlot(QWidget):
         alone = len(entries) == 1
         diagrams: dict[str, DriveBackdriveDiagram] = {}
         for z, entry in enumerate(entries, start=2):
-            colour = theme.model(entry.model.friction)
-            colours = {"drive": theme.drive, "backdrive": theme.backdrive} if alone else {}
+            style = entry.style._replace(width=STANDING_WIDTH)
+            colours = {"drive": "drive", "backdrive": "backdrive"} if alone else {}
             diagram = drive_backdrive_diagram(entry.model, _torques(entry, points), tuple(speeds))
             torque = diagram.motor_torque
             lowest, highest = min(lowest, float(torque[0])), max(highest, float(torque[-1]))
@@ -97,15 +99,15 @@ class DiagramPlot(QWidget):
                 width = STANDING_WIDTH if i == 0 else MOVING_WIDTH
                 named = f"{speed * unit.per_radian:g} {unit.symbol}/s"
                 for kind, values in (("drive", diagram.drive), ("backdrive", diagram.backdrive)):
-                    drawn = QColor(colours.get(kind, colour))
+                    drawn = QColor(theme.colour(colours.get(kind, style.colour)))
                     drawn.setAlphaF(LIGHTER**i)
                     first = i == 0 and kind == "drive"
                     curve = self.chart.add_curve(z - i, f"{entry.title} {kind}, {named}", entry.title if first else "")
-                    curve.setPen(pen(drawn, width, entry.dash))
+                    curve.setPen(pen(drawn, width, style.dash))
                     curve.setData(*halves(torque, values[:, i]))
                     self._curves.setdefault(entry.key, []).append(curve)
-            legend.append(LegendEntry(entry.key, entry.title, theme.drive if alone else colour, entry.dash))
-            shades = boundary_shades(theme) if alone else {"static": colour}
+            legend.append(LegendEntry(entry.key, entry.title, style._replace(colour="drive") if alone else style))
+            shades = boundary_shades(theme) if alone else {"static": theme.colour(style.colour)}
             self._areas[entry.key] = plot_areas(diagram, shades, min(MOST_SHADE, SHADE / len(entries)))
             diagrams[entry.key] = diagram
         if diagrams:
@@ -113,13 +115,13 @@ class DiagramPlot(QWidget):
             self._curves[widest] += area_titles(self.chart, diagrams[widest], theme)
         ends = np.array([lowest, highest])
         line = self.chart.add_curve(1, "equilibrium τₑ = −τₘ")
-        line.setPen(pen(theme.muted, 1.0, (5.0, 4.0)))
+        line.setPen(pen(*BALANCE))
         line.setData(ends, -ends)
         self._curves[EQUILIBRIUM] = [line]
-        legend.append(LegendEntry(EQUILIBRIUM, "equilibrium τₑ = −τₘ", theme.muted, (5.0, 4.0), 1.0))
+        legend.append(LegendEntry(EQUILIBRIUM, "equilibrium τₑ = −τₘ", BALANCE))
         if points:
             self._curves[PLACED] = [self._markers(points, side, theme) for side in SIDES]
-            legend.append(LegendEntry(PLACED, "placed  ▼ lowest  △ highest", theme.measured, None, 4.0))
+            legend.append(LegendEntry(PLACED, "placed  ▼ lowest  △ highest", MEASURED._replace(width=4.0)))
         self.legend.set_entries(legend)
         for key in self._curves:
             self._toggle(key, self.legend.shown(key))

@@ -32,6 +32,7 @@ class ModelChoice(QWidget):
         self._sections = {origin: Section(heading) for origin, heading in _ORIGINS}
         for section in self._sections.values():
             column.addWidget(section)
+        column.addWidget(label("★ recommended", "muted"))
         self.boxes: dict[str, QCheckBox] = {}
         """Check box by key of the model."""
         model_list.changed.connect(self._offer)
@@ -68,7 +69,7 @@ class ModelChoice(QWidget):
         for key, box in self.boxes.items():
             entry = self._model_list.entry(key)
             if entry is not None:
-                box.setIcon(line_icon(themes.current.model(entry.model.friction), entry.dash))
+                box.setIcon(line_icon(entry.style))
 
     def _choose(self) -> None:
         self._comparison.choose(tuple(key for key, box in self.boxes.items() if box.isChecked()))

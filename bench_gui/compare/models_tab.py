@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import html
 
-import numpy as np
 from PySide6.QtWidgets import QComboBox, QLabel, QWidget
 
 from bench_gui.compare.comparison import Comparison
 from bench_gui.headless.comparison_tables import Judged, bar_panel, condition_groups, conditions_of, split_groups
 from bench_gui.plots.bars import BarChart
 from bench_gui.plots.export import on_paper
-from bench_gui.state.models import IDENTIFIED, ModelList
+from bench_gui.state.models import IDENTIFIED
 from bench_gui.theme import themes
 from bench_gui.widgets.fields import Section, choice, label, vbox
 from core.document.plot import BarPanel, BarSeries, Plot, mixed
 from core.identification.runs.grouping import Group, heading
 
 SPLIT = "split"
-PALEST, DARKEST = 0.8, 0.45
-"""Share of the paper's colour in the first and the last bar of a group; the bench's model has none."""
+PALE = 0.55
+"""Share of the paper's colour in the bars of models that were not identified from the session."""
 GROUPS: list[tuple[str, tuple[str, ...] | str]] = [
     ("all runs", ()),
     ("fit, held out", SPLIT),
@@ -33,9 +32,9 @@ GROUPS: list[tuple[str, tuple[str, ...] | str]] = [
 class ModelsTab(QWidget):
     """Shows the errors that the comparison knows; requests nothing."""
 
-    def __init__(self, comparison: Comparison, model_list: ModelList) -> None:
+    def __init__(self, comparison: Comparison) -> None:
         super().__init__()
-        self._comparison, self._model_list = comparison, model_list
+        self._comparison = comparison
         self.chart = BarChart()
         column = vbox(self, spacing=4)
         self.legend: QLabel = label("", "muted")
@@ -56,10 +55,14 @@ class ModelsTab(QWidget):
         groups, bottom = self._grouped()
         self.note.setVisible(not groups)
         self.note.setText("" if groups else "The use of these runs is unknown: identify models from them.")
-        entries, current = self._comparison.entries, self._model_list.current
         models = [
-            Judged(e.title, themes.current.drive, self._comparison.book.of(e), 0.0 if e is current else pale)
-            for e, pale in zip(entries, np.linspace(PALEST, DARKEST, len(entries)).tolist(), strict=True)
+            Judged(
+                e.title,
+                themes.current.model(e.model.friction),
+                self._comparison.book.of(e),
+                0.0 if e.origin == IDENTIFIED else PALE,
+            )
+            for e in self._comparison.entries
         ]
         self.chart.show_panel(bar_panel(groups, models, bottom))
         plot = themes.current.plot

@@ -29,12 +29,12 @@ class OverlayTab:
         comparison = controller.comparison
         self.plots = plots = ComparePlots()
         self.tools = PlotTools(
-            (plots.overlay, plots.residual),
+            plots.charts,
             plots,
-            lambda: comparison.title(plots.runs_in_sight),
+            lambda: comparison.title(list(plots.shown)),
             controller.save_plot,
             fit=plots.fit,
-            lower=lambda: plots.lower,
+            exported=plots.exported,
         )
         self.playback = Playback(plots)
         for part in (self.tools.readout, self.playback):
@@ -119,7 +119,7 @@ class OverlayTab:
 
     def _say_difference(self) -> None:
         found = self.plots.difference
-        unit = self.plots.residual.left[1]
+        unit = self.plots.cells[0].residual.left[1]
         text = "" if found is None else f"Mean absolute difference {significant(found, 3)} {unit}".rstrip()
         self.difference.setText(text)
 

@@ -96,8 +96,8 @@ class Playback(QFrame):
             chart.remove_item(line)
         self._lines = []
         if on:
-            self.time = max(0.0, float(self._plots.overlay.view.viewRange()[0][0]))
-            for chart in (self._plots.overlay, self._plots.residual):
+            self.time = max(0.0, float(self._plots.charts[0].view.viewRange()[0][0]))
+            for chart in self._plots.charts:
                 line = pg.InfiniteLine(self.time, angle=90, movable=True)
                 line.setZValue(90)
                 line.sigPositionChanged.connect(lambda moved: self.move_to(float(moved.value())))
@@ -138,7 +138,7 @@ class Playback(QFrame):
 
     @property
     def _end(self) -> float:
-        return max((end for _, end in self._plots.offsets.values()), default=0.0)
+        return self._plots.duration
 
     def _advance(self) -> None:
         self.move_to(min(self.time + self._clock.restart() / 1e3, self._end))

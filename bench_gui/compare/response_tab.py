@@ -10,16 +10,17 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
 
 from bench_gui.compare.comparison import Comparison
 from bench_gui.controller import Controller
-from bench_gui.plots.chart import Chart, pen
+from bench_gui.plots.chart import Chart
 from bench_gui.plots.curves import Curves
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.plots.stack import stacked
+from bench_gui.plots.styles import MEASURED
 from bench_gui.plots.tools import PlotTools
 from bench_gui.theme import themes
 from bench_gui.widgets.fields import Section, choice, vbox
 from bench_gui.work.simulations import Responses
 
-WIDTH = 1.5
+WIDE = MEASURED._replace(width=1.5)
 SWEEPS = ("chirp", "sin_time_square")
 """Trajectories that excite a band; such a run is shown first."""
 NEW = "Choose runs and models to compare over frequency"
@@ -91,24 +92,23 @@ class ResponseTab(QWidget):
             self.run.setCurrentIndex(max(0, self.run.findData(wanted)))
 
     def _show(self, found: Responses) -> None:
-        self._found, theme = found, themes.current
+        self._found = found
         self._curves.clear()
         for chart in (self.magnitude, self.phase):
             chart.empty_text = found.reason
             chart.viewport().update()
         self.phase.setVisible(found.measured is not None)
-        entries = [LegendEntry("measured", "measured", theme.measured)] if found.measured is not None else []
-        shown = [("measured", "measured", found.measured, pen(theme.measured, WIDTH))]
+        entries = [LegendEntry("measured", "measured", WIDE)] if found.measured is not None else []
+        shown = [("measured", "measured", found.measured, WIDE)]
         for entry in self._comparison.entries:
             if entry.key in found.simulated:
-                colour = theme.model(entry.model.friction)
-                entries.append(LegendEntry(entry.key, entry.title, colour, entry.dash, WIDTH))
-                shown.append((entry.key, entry.title, found.simulated[entry.key], pen(colour, WIDTH, entry.dash)))
-        for z, (key, title, response, drawn) in enumerate(shown):
+                entries.append(LegendEntry(entry.key, entry.title, entry.style))
+                shown.append((entry.key, entry.title, found.simulated[entry.key], entry.style))
+        for z, (key, title, response, style) in enumerate(shown):
             if response is not None:
                 place = np.log10(response.frequency)
-                self._curves.add(self.magnitude, key, title, place, response.magnitude, drawn, z)
-                self._curves.add(self.phase, key, title, place, response.phase, drawn, z)
+                self._curves.add(self.magnitude, key, title, place, response.magnitude, style, z)
+                self._curves.add(self.phase, key, title, place, response.phase, style, z)
         self.legend.set_entries(entries)
         self._curves.follow(self.legend)
         for chart in (self.magnitude, self.phase):

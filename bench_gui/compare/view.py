@@ -21,7 +21,7 @@ from bench_gui.controller import Controller
 from bench_gui.plots.export import TABLE_FILTERS, PlotExport, ask_plot_file, file_name
 from bench_gui.plots.tools import PlotTools
 from bench_gui.theme import themes
-from bench_gui.widgets.fields import EmptyState, button, hbox
+from bench_gui.widgets.fields import EmptyState, button, describe, hbox
 from bench_gui.widgets.page import Placeholder, SideBySide, TaskPage
 from bench_gui.widgets.tabs import Segments
 
@@ -63,7 +63,7 @@ class CompareView(TaskPage):
         self.plots, self.overlay_tools = self.overlay.plots, self.overlay.tools
         self.response = ResponseTab(controller)
         self.errors = ErrorsTab(comparison)
-        self.models = ModelsTab(comparison, controller.model_list)
+        self.models = ModelsTab(comparison)
         self.diagram = DiagramTab(controller)
         self.arm = arm
         self._settings_of: list[QWidget] = []
@@ -125,6 +125,8 @@ class CompareView(TaskPage):
         self.file_button: QPushButton = button(
             "Open model file…", "Add a model from a file to the comparison", self.ask_model
         )
+        self.next_button: QPushButton = button("", "", lambda: self.task_wanted.emit(self._next), "primary")
+        self.actions_column.addWidget(self.next_button)
         self.arm.buttons.setVisible(False)
         self.actions_column.addWidget(self.arm.buttons)
         self.actions_column.addWidget(self.file_button)
@@ -196,7 +198,7 @@ class CompareView(TaskPage):
     def show_run(self, run: str) -> None:
         """Show one run's motion."""
         self._wanted_run = run
-        if run not in self.plots.offsets:
+        if not any(cell.run == run for cell in self.plots.cells):
             self._controller.comparison.turn_to(run)
             self._unasked.add(OVERLAY)
         self._undrawn.add(OVERLAY)
@@ -253,6 +255,8 @@ class CompareView(TaskPage):
     def _look(self) -> None:
         tab, comparison, was_empty = self.tabs.current, self._controller.comparison, self.is_empty
         self.show_empty(not self._controller.library.runs and tab != ARM)
+        describe(self.next_button, self._next, f"{self._next} a model of these runs").setText(self._next)
+        self.next_button.setVisible(not self.is_empty and tab != ARM)
         if not self.isVisible() or self.is_empty:
             return
         if was_empty:
@@ -276,10 +280,15 @@ class CompareView(TaskPage):
                 self.diagram.draw,
                 self.arm.refresh,
             )[tab]()
-            if tab == OVERLAY and self._wanted_run in self.plots.offsets:
+            if tab == OVERLAY and self._wanted_run in (cell.run or None for cell in self.plots.cells):
                 self.plots.show_run(self._wanted_run)
                 self._wanted_run = ""
         self._say()
+
+    @property
+    def _next(self) -> str:
+        """Task that comes next."""
+        return "Identify" if self._controller.fitting.result is None else "Export"
 
     def _say(self) -> None:
         tab = self.tabs.current

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
 from bench_gui.connect.bench.presets import Presets
 from bench_gui.connect.servo.emulation import Emulation
 from bench_gui.connect.servo.scanning import Scanning
+from bench_gui.state.journal import SERVO, Journal
 from bench_gui.state.servo_link import EMULATED, REAL, SIMULATED, ServoLink, servo_name
 from bench_gui.state.setup import BenchSetup
 from bench_gui.work.activity import Activities
@@ -32,7 +31,7 @@ class Connecting(QObject):
         undo: QUndoStack,
         background: Background,
         activities: Activities,
-        say: Callable[[str, str], object],
+        journal: Journal,
     ) -> None:
         """Prepare the choice of a servo.
 
@@ -41,12 +40,13 @@ class Connecting(QObject):
             undo: Stack that receives edits of the bench.
             background: Thread for slow calls.
             activities: List of the work in progress.
-            say: Shows a message; takes a level and a text.
+            journal: Receives the messages.
 
         Raises:
             ServoBenchError: There is no such servo.
         """
         super().__init__()
+        self._journal = journal
         self.setup = BenchSetup(load_servo(servo_name(address) or servo_name(DEFAULT_SERVO)), undo)
         self.presets = Presets(undo, lambda save: background.submit("presets", save))
         self.scanning = Scanning(background, activities)
@@ -59,10 +59,10 @@ class Connecting(QObject):
         )
         self.lasting_address = address
         """Address of the last chosen servo that is not emulated; emulated ones end with the window."""
-        self.presets.notice.connect(lambda text: say("warning", text))
-        self.emulation.ended.connect(lambda reason: say("error", reason) if reason else None)
-        self.servo.problem.connect(lambda text: say("error", text))
-        self.servo.connected.connect(self._suit)
+        self.presets.notice.connect(lambda text: journal.say("warning", text, task="Bench"))
+        self.emulation.ended.connect(lambda reason: journal.add("error", reason) if reason else None)
+        self.servo.problem.connect(lambda text: journal.say("error", text, SERVO))
+        self.servo.connected.connect(self._meet)
 
     @property
     def title(self) -> str:
@@ -74,7 +74,8 @@ class Connecting(QObject):
             return mark + servo.identity.title.replace(f" ({SIMULATED})", "")
         if servo.origin == SIMULATED:
             return mark + self.setup.spec.title
-        return f"{mark}{family(address.family).title} {':'.join(address.parts)}"
+        title = family(address.family).title
+        return mark + title if servo.origin == EMULATED else f"{title} {':'.join(address.parts)}"
 
     def choose_servo(self, address: str) -> None:
         """Choose another servo and disconnect the present one.
@@ -88,7 +89,7 @@ class Connecting(QObject):
         if self.servo.origin != EMULATED:
             self.lasting_address = address
         if name:
-            self.setup.suit(load_servo(name))
+            self._suit(name)
         self.servo_chosen.emit()
 
     def connect_to(self, address: str) -> None:
@@ -102,6 +103,18 @@ class Connecting(QObject):
         self.scanning.tick()
         self.emulation.tick()
 
-    def _suit(self, identity: ServoIdentity) -> None:
-        self.setup.suit(load_servo(identity.model))
+    def _suit(self, name: str) -> None:
+        """Adapt the bench to a servo, and say if that replaces the load."""
+        before = self.setup.bench
+        self.setup.suit(load_servo(name))
+        now = self.setup.bench
+        if now != before:
+            self._journal.say(
+                "info",
+                f"the load is now {now.mass:g} kg at {now.length:g} m, as usual for {self.setup.spec.title}; "
+                f"Undo (Ctrl+Z) brings back {before.mass:g} kg at {before.length:g} m",
+            )
+
+    def _meet(self, identity: ServoIdentity) -> None:
+        self._suit(identity.model)
         self.setup.set_rate(identity.regular_rate(self.setup.rate))

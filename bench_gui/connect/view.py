@@ -68,11 +68,15 @@ class BenchView(TaskPage):
         for section in (self.connection, self.presets, self.form):
             self.settings.addWidget(section)
         self.settings.addStretch(1)
-        self.connect_button = StartButton("Connect", "Connect to this servo", self._toggle, self.connection)
+        self.connect_button = StartButton("Connect", "Connect to this servo", self._toggle, self.connection, kind="")
         actions = QHBoxLayout()
         actions.addWidget(self.connect_button, 2)
         actions.addWidget(self.connection.scan_button, 1)
         self.actions_column.addLayout(actions)
+        self.record_button: QPushButton = button(
+            "Record", "Continue with recordings of this servo", lambda: self.task_wanted.emit("Record")
+        )
+        self.actions_column.addWidget(self.record_button)
         self.zero.ended.connect(self._leave_zero)
         servo = controller.servo
         servo.refused = lambda: next(iter(refusals(self.connection)), "")
@@ -144,6 +148,7 @@ class BenchView(TaskPage):
         self.servo_dialog = ServoDialog(self)
         self.servo_dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.servo_dialog.added.connect(self._offer_new)
+        self.servo_dialog.wanted.connect(self._use_new)
         self.servo_dialog.finished.connect(lambda _: setattr(self, "servo_dialog", None))
         self.servo_dialog.show()
 
@@ -184,7 +189,8 @@ class BenchView(TaskPage):
         self.connect_button.setText("Disconnect" if connected else "Connect")
         self.connect_button.setAccessibleName(self.connect_button.text())
         self.connect_button.setToolTip("Release the servo and disconnect" if connected else "Connect to this servo")
-        restyle(self.connect_button, "kind", "" if connected else "primary")
+        self.record_button.setVisible(not view.unready)
+        restyle(self.record_button, "kind", "" if self.zero.active else "primary")
         self.connection.lock(LOCKED if connected else "")
         self.card.show_servo(view)
         self.zero.show_servo(view)
@@ -223,6 +229,12 @@ class BenchView(TaskPage):
         free = self._controller.servo.view.state is ServoState.DISCONNECTED
         if free and self.connection.chosen.name == "simulated":
             self._take(f"simulated:{name}")
+
+    def _use_new(self, name: str) -> None:
+        if self._controller.servo.view.state is ServoState.DISCONNECTED:
+            self._take(f"simulated:{name}")
+        else:
+            self._controller.message.emit("info", LOCKED)
 
     def _toggle(self) -> None:
         servo = self._controller.servo

@@ -55,7 +55,7 @@ class Exporting(QObject):
     changed = Signal()
     """An export or a check started or ended."""
     previewed = Signal(object)
-    """writing.Exported, not yet on disk; None while it is being prepared."""
+    """writing.Exported, not yet on disk."""
     preview_failed = Signal(str)
     exported = Signal(object)
     """writing.Exported"""
@@ -118,16 +118,12 @@ class Exporting(QObject):
             if asked == self._asked:
                 self.preview_failed.emit(message)
 
-        self.previewed.emit(None)
         self._background.submit(
             "compute", self._compute.call, writing.preview, model, target, dict(options), done=done, failed=failed
         )
 
     def export(self, model: ServoModel, target: str, options: Mapping[str, Any], force: bool = False) -> None:
         """Export a model for a target into the chosen folder; `force` replaces existing files that differ."""
-        if self.folder is None:
-            self.problem.emit("export: choose a folder first")
-            return
         self._written = None
         checked = self.check_of(model, target, options)
         job = ExportJob(

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
     QLabel,
+    QLineEdit,
     QListWidget,
     QPlainTextEdit,
     QPushButton,
@@ -29,12 +30,15 @@ from bench_gui.theme import themes
 from bench_gui.widgets.fields import EmptyState, Section, button, choice, describe, hbox, label
 from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.start_button import StartButton, held_by
+from core.base.units import readable
 from core.base.words import capitalised
-from sessions.folders import as_person_writes
+from sessions.folders import as_person_writes, home
 
 PREVIEW_AFTER = 300
 """Choices that follow each other faster than this share one preview [ms]."""
-NOT_CHECKED = "Not checked: the distance from the model's motion is unknown"
+EXPORTS = "exports"
+"""Folder beside the session in which each export gets a folder of its own."""
+NOT_CHECKED = "Not checked yet"
 
 
 class ExportView(TaskPage):
@@ -49,7 +53,10 @@ class ExportView(TaskPage):
         self._picked: str | None = None
         """The user's choice of model; None: the bench's model."""
         self._begun = ("", "")
-        self._stale = True
+        self._previewed: tuple[Any, str, dict[str, Any]] | None = None
+        """The choice whose preview is shown or being prepared."""
+        self._own_folder = False
+        """True once the user has named a folder."""
         self._build_settings()
         self._build_picture()
         self.set_empty_state(
@@ -63,10 +70,11 @@ class ExportView(TaskPage):
         controller.model_list.changed.connect(self._offer)
         controller.model_list.current_changed.connect(self._offer)
         controller.setup.changed.connect(self._changed)
+        controller.library.opened.connect(self._place)
         exporting.targets_known.connect(self._offer_targets)
         exporting.changed.connect(self._enable)
         exporting.previewed.connect(self._show_preview)
-        exporting.preview_failed.connect(self._show_failure)
+        exporting.preview_failed.connect(self._clear)
         exporting.exported.connect(self._show_export)
         exporting.checked.connect(self._show_check)
         self._offer()
@@ -91,17 +99,13 @@ class ExportView(TaskPage):
         self.target.setPlaceholderText("Reading the list…")
         self.target.currentIndexChanged.connect(self._choose_target)
         self._targets.wide(self.target)
-        self.about: QLabel = label("", "muted")
-        self.about.setWordWrap(True)
-        self._targets.wide(self.about)
         self.settings.addWidget(self._targets)
         self.form = OptionsForm(self._controller.setup)
         self.form.changed.connect(self._changed)
         self.settings.addWidget(self.form)
         place = Section("Folder")
-        self.folder: QLabel = label("Not chosen yet", "muted")
-        self.folder.setWordWrap(True)
-        self.folder.setAccessibleName("Export folder")
+        self.folder = describe(QLineEdit(), "Export folder", "Folder to export into; made if it does not exist")
+        self.folder.editingFinished.connect(self._take_folder)
         self.folder_button: QPushButton = button("Choose…", "Choose the folder to export into", self.ask_folder)
         place.wide(self.folder)
         place.wide(self.folder_button)
@@ -121,19 +125,21 @@ class ExportView(TaskPage):
     def _build_picture(self) -> None:
         self.statement: QLabel = label("", "title")
         self.statement.setWordWrap(True)
-        self.verdict: QLabel = label("", "muted")
-        self.verdict.setWordWrap(True)
-        self.verdict.hide()
-        self.notes: QLabel = label("", "muted")
-        self.notes.setWordWrap(True)
-        self.notes.setTextFormat(Qt.TextFormat.MarkdownText)
+        self.error, self.lost, self.notes = (label("", role) for role in ("", "", "muted"))
+        for each in (self.error, self.lost, self.notes):
+            each.setWordWrap(True)
+            each.setTextFormat(Qt.TextFormat.MarkdownText)
+        self.more: QPushButton = button("More", "Show or hide the rest of what the README says", self._fold, "flat")
+        self.more.setCheckable(True)
         head = QHBoxLayout()
         head.addWidget(self.statement, 1)
         self.show_folder: QPushButton = button("Show folder", "Open the folder of the exported files", self._reveal)
         self.show_folder.hide()
         head.addWidget(self.show_folder)
         self.centre.addLayout(head)
-        self.centre.addWidget(self.verdict)
+        self.centre.addWidget(self.error)
+        self.centre.addWidget(self.lost)
+        self.centre.addWidget(self.more, 0, Qt.AlignmentFlag.AlignLeft)
         self.centre.addWidget(self.notes)
         row = hbox(spacing=10)
         left, right = QVBoxLayout(), QVBoxLayout()
@@ -161,21 +167,45 @@ class ExportView(TaskPage):
 
     def entered(self) -> None:
         """Preview the choices made while the page was hidden."""
-        if self._stale:
+        if self._previewed is None:
             self._timer.start()
 
     def ask_folder(self) -> None:
         """Ask for the folder to export into."""
-        folder = QFileDialog.getExistingDirectory(self, "Export into a folder")
+        begin = next(each for each in (self._exports, *self._exports.parents) if each.is_dir())
+        folder = QFileDialog.getExistingDirectory(self, "Export into a folder", str(begin))
         if folder:
             self.set_folder(Path(folder))
 
     def set_folder(self, folder: Path) -> None:
-        """Set the folder to export into."""
+        """Set the folder to export into; it is made by the export."""
+        self._own_folder = True
+        self._use_folder(folder)
+
+    def _take_folder(self) -> None:
+        """Take the folder that was typed, beside the default one if it is relative; if there is none, the default."""
+        text = self.folder.text().strip()
+        if self.folder.isModified() and text:
+            self.set_folder(self._exports / Path(text).expanduser())
+        elif self.folder.isModified():
+            self._own_folder = False
+            self._place()
+
+    @property
+    def _exports(self) -> Path:
+        path = self._controller.library.path
+        return (home() if path is None else path.parent) / EXPORTS
+
+    def _place(self) -> None:
+        """Export beside the open session, unless the user has named a folder."""
+        if not self._own_folder and self._shown is not None:
+            self._use_folder(self._exports / self._shown.name)
+
+    def _use_folder(self, folder: Path) -> None:
         self._controller.exporting.set_folder(folder)
-        shown = as_person_writes(folder)
-        self.folder.setText(shown if len(shown) < 60 else f"…{shown[-58:]}")
-        self.folder.setToolTip(shown)
+        self.folder.setText(as_person_writes(folder))
+        self.folder.setToolTip(f"{folder}; made if it does not exist")
+        self.show_folder.hide()
         self._enable()
 
     # Choices.
@@ -227,7 +257,6 @@ class ExportView(TaskPage):
 
     def _choose_target(self) -> None:
         target = self._controller.exporting.targets.get(self._target)
-        self.about.setText(target.description if target is not None else "")
         self.form.suit(target.options if target is not None else (), target.choices if target is not None else {})
         self._changed()
 
@@ -244,13 +273,12 @@ class ExportView(TaskPage):
             self.form.begin(setup.kp if own else settings.kp, settings.supply_voltage)
 
     def _changed(self) -> None:
-        self._stale = True
-        self.show_folder.hide()
-        self.files_title.setText("FILES TO WRITE")
-        self.verdict.hide()
-        if self.isVisible():
-            self._timer.start()
-        self._enable()
+        """Clear the page if another export was chosen, and prepare its preview."""
+        if self._previewed is None or self._chosen() != self._previewed:
+            self._previewed = None
+            self._clear("Preparing the preview…")
+            if self.isVisible():
+                self._timer.start()
 
     # Actions.
 
@@ -261,10 +289,11 @@ class ExportView(TaskPage):
     def _preview(self) -> None:
         chosen = self._chosen()
         if chosen is not None and self.isVisible():
-            self._stale = False
+            self._previewed = chosen
             self._controller.exporting.preview(*chosen)
 
     def _export(self) -> None:
+        self._take_folder()
         chosen = None if held_by(self.form) else self._chosen()
         if chosen is not None:
             self._controller.exporting.export(*chosen, force=self.force.isChecked())
@@ -279,10 +308,10 @@ class ExportView(TaskPage):
         target = exporting.targets.get(self._target)
         what = target is not None and self.model.count() > 0
         idle = not (exporting.active or exporting.checking)
-        self.export_button.setEnabled(what and exporting.folder is not None and idle)
+        ready = self._shown is not None
+        self.export_button.setEnabled(ready and idle)
         self.export_button.setText("Exporting…" if exporting.active else "Export")
-        ready = what and exporting.folder is not None
-        self.export_button.setToolTip("Write the files" if ready else "Choose a model, a target and a folder first")
+        self.export_button.setToolTip("Write the files" if ready else "The preview of these files must be there first")
         engine = target.engine if target is not None else ""
         there = target is not None and target.engine_there
         self.check_button.setVisible(target is not None)
@@ -296,45 +325,65 @@ class ExportView(TaskPage):
 
     # Results.
 
-    def _show_preview(self, exported: Exported | None) -> None:
-        if exported is None:
-            self.statement.setText("Preparing the preview…")
-            return
-        self._show(exported)
-
-    def _show_failure(self, message: str) -> None:
+    def _clear(self, why: str) -> None:
+        """Show why there are no files."""
         self._shown = None
         self.files.clear()
         self.text.clear()
-        self.notes.hide()
-        self.statement.setText(capitalised(message))
+        for part in (self.error, self.lost, self.more, self.notes, self.show_folder):
+            part.hide()
+        self.statement.setText(capitalised(why))
+        self._enable()
+
+    def _fold(self) -> None:
+        self.more.setText("Less" if self.more.isChecked() else "More")
+        self.notes.setVisible(self.more.isChecked())
+
+    def _show_preview(self, exported: Exported) -> None:
+        """Show a preview, unless another one is about to be asked for."""
+        if self._previewed is not None:
+            self._show(exported)
 
     def _show_export(self, exported: Exported) -> None:
-        self._show(exported)
-        self.files_title.setText("WRITTEN FILES")
-        self.show_folder.show()
+        job = self._controller.exporting.writer.job
+        if job is not None and job.choice == self._chosen():
+            self._show(exported)
+            self.files_title.setText("WRITTEN FILES")
+            self.show_folder.show()
 
     def _show_check(self) -> None:
-        """Show the check of the chosen files, or that there is none."""
-        if self._shown is None:
-            return
+        """Show the check of the chosen files, or that there is none, and the notes."""
         chosen = self._chosen()
-        found = self._controller.exporting.check_of(*chosen) if chosen is not None else None
-        self.statement.setText(NOT_CHECKED if found is None else capitalised(found.figure))
-        self.verdict.setText("" if found is None else found.statement)
-        self.verdict.setVisible(found is not None)
+        if self._shown is None or chosen is None:
+            return
+        found = self._controller.exporting.check_of(*chosen)
+        lost, *others = self._shown.notes
+        if found is None:
+            target = self._controller.exporting.targets[self._target]
+            how = f"*{f'Check in {target.engine}' if target.engine else 'Check'}* compares its motion with the model's"
+            self.error.setText(f"{NOT_CHECKED}: {how if target.engine_there else self.check_button.toolTip()}.")
+        else:
+            self.error.setText(f"{capitalised(found.figure)}.")
+            others = [found.statement, *others]
+        self.lost.setText(readable(lost))
+        self.notes.setText("\n".join(f"- {readable(note)}" for note in others))
 
     def _show(self, exported: Exported) -> None:
         chosen = self.files.currentItem().text() if self.files.currentItem() is not None else ""
         self._shown = exported
+        self.statement.setText(self._controller.exporting.targets[self._target].description)
+        self.files_title.setText("FILES TO WRITE")
+        for part in (self.error, self.lost, self.more):
+            part.show()
+        self._fold()
+        self._place()
+        self._enable()
         with QSignalBlocker(self.files):
             self.files.clear()
             for file in exported.files:
                 self.files.addItem(file.name)
         self._paint()
         self._show_check()
-        self.notes.setText("\n".join(f"- {note}" for note in exported.notes))
-        self.notes.setVisible(bool(exported.notes))
         names = [file.name for file in exported.files]
         self.files.setCurrentRow(names.index(chosen) if chosen in names else 0)
 

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QScrollArea, QToolTip
 from bench_gui.fleet.summary import FleetSummary, ModelSummary, ParameterSummary
 from bench_gui.headless.symbols import printed
 from bench_gui.plots.chart import Chart, pen
-from bench_gui.plots.dashes import CATALOGUE_DASH
+from bench_gui.plots.styles import CATALOGUE_DASH
 from bench_gui.theme import themes
 from bench_gui.widgets.fields import ElidedLabel, hbox, label, vbox
 from core.base.units import RADIANS, AngleUnit, significant

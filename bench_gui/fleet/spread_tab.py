@@ -279,7 +279,12 @@ class SpreadTab(QWidget):
             return
         values = tuple(MRAD * error for error in judged.errors.values())
         self.bars.show_panel(
-            BarPanel(ERROR, "", tuple(judged.errors), (BarSeries(judged.friction.upper(), theme.drive, values),))
+            BarPanel(
+                ERROR,
+                "",
+                tuple(judged.errors),
+                (BarSeries(judged.friction.upper(), theme.model(judged.friction), values),),
+            )
         )
 
     def _enable(self) -> None:
@@ -301,7 +306,7 @@ class SpreadTab(QWidget):
     def _miss_judgement(self, message: str) -> None:
         self._show_judgement()
         self._enable()
-        self._controller.message.emit("error", message)
+        self._controller.journal.say("error", message, task="Fleet")
 
     def _take_step(self, step: Share) -> None:
         self.bar.show()
@@ -315,13 +320,12 @@ class SpreadTab(QWidget):
         text = f"{TITLES[written.target]}: {counted(count, 'file')} in {folder}"
         self.written.setText(f"{text}. Its README.md explains how to use them." if count > 1 else text)
         self.written.setToolTip("\n".join(f"•  {note}" for note in written.notes))
-        self._controller.message.emit("info", text)
         self._enable()
 
     def _fail(self, message: str) -> None:
         self.bar.hide()
         self.written.setText("")
-        self._controller.message.emit("error", message)
+        self._controller.journal.say("error", message, task="Fleet")
         self._enable()
 
 

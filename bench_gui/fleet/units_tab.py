@@ -106,7 +106,8 @@ class UnitsTab(QWidget):
             there = self.table.columns.index(by) if by in self.table.columns else UNIT
             self.view.sortByColumn(there, self.order.sortOrder())
             for place, column in enumerate(self.table.columns):
-                self.view.setColumnWidth(place, WIDTHS.get(column, PARAMETER_WIDTH))
+                width = max(WIDTHS.get(column, PARAMETER_WIDTH), header.sectionSizeHint(place))
+                self.view.setColumnWidth(place, width)
             header.setStretchLastSection(self.table.columns[-1] == COLUMNS[MARK])
         if self.selected and self.view.currentIndex().row() < 0:
             self.view.selectRow(max(0, self.order.row_of(self.selected)))

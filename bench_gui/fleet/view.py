@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QFileDialog, QPushButton, QStackedWidget, QToolButton, QWidget
 
 from bench_gui.actions import ActionSpec
@@ -19,7 +19,18 @@ from bench_gui.fleet.transfer_map import ORDERS, TransferMap
 from bench_gui.fleet.units_tab import UnitsTab
 from bench_gui.plots.export import TABLE_FILTERS, PlotExport, ask_plot_file, file_name, gather
 from bench_gui.theme import themes
-from bench_gui.widgets.fields import ElidedLabel, EmptyState, button, caption_of, choice, hbox, label, tool, vbox
+from bench_gui.widgets.fields import (
+    ElidedLabel,
+    EmptyState,
+    button,
+    caption_of,
+    choice,
+    hbox,
+    label,
+    restyle,
+    tool,
+    vbox,
+)
 from bench_gui.widgets.page import SideBySide, TaskPage
 from bench_gui.widgets.start_button import StartButton, held_by
 from bench_gui.widgets.tabs import Segments
@@ -41,8 +52,6 @@ class FleetView(TaskPage):
     """One fleet at a time, computed or read from its folder."""
 
     help_page = "fleet"
-    compare_wanted = Signal()
-    """Request to compare a unit's model."""
 
     def __init__(self, controller: Controller) -> None:
         super().__init__()
@@ -68,7 +77,6 @@ class FleetView(TaskPage):
             f"Try {TRIED} simulated servos",
             "Create simulated MX-106 servos that differ like real ones, and identify them",
             self.try_simulated,
-            "primary",
         )
         self.set_empty_state(
             EmptyState(
@@ -150,9 +158,8 @@ class FleetView(TaskPage):
         running.progressed.connect(self._say_state)
         running.shown.connect(self._take_summary)
         running.finished.connect(lambda _: self.form.changed.emit())
-        running.failed.connect(lambda text: controller.message.emit("error", text))
-        running.refused.connect(lambda text: controller.message.emit("error", text))
-        running.warned.connect(lambda text: controller.message.emit("warning", text))
+        for level, said in (("error", running.failed), ("error", running.refused), ("warning", running.warned)):
+            said.connect(lambda text, level=level: controller.journal.say(level, text, task="Fleet"))
         controller.library.opened.connect(lambda: self.form.set_open_session(controller.library.path))
         controller.angle_unit_changed.connect(self._change_unit)
         self.units.chosen.connect(self._select)
@@ -199,7 +206,7 @@ class FleetView(TaskPage):
             else:
                 controller.open_model(file)
             controller.message.emit("info", f"{friction.upper()} of {unit} is now available in Compare and Export")
-            self.compare_wanted.emit()
+            self.task_wanted.emit("Compare")
 
         controller.background.submit("fleet", unit_model, summary.folder, unit, friction, done=show)
 
@@ -376,6 +383,9 @@ class FleetView(TaskPage):
         self.start_button.setToolTip(
             f"Not possible: {why}" if why else "Compute every fit that the folder does not hold yet"
         )
+        first = self.is_empty and bool(why)
+        restyle(self.start_button, "kind", "" if first else "primary")
+        restyle(self.try_button, "kind", "primary" if first else "")
         self.stop_button.setEnabled(running.active and not running.stopping)
         self.open_button.setEnabled(not running.active)
         self.try_button.setEnabled(not running.active)

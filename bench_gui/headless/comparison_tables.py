@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bench_gui.headless.palette import GOAL_COLOUR, MEASURED_COLOUR
-from bench_gui.plots.dashes import IDENTIFIED_DASH
+from bench_gui.headless.palette import LIGHT
+from bench_gui.plots.styles import GOAL, IDENTIFIED_DASH
 from core.base.words import counted
 from core.document.plot import Array, BarPanel, BarSeries, CurvePanel, HeatPanel, PlotCurve
 from core.identification.runs.grouping import CONDITIONS, Grid, Group, Value, group_runs, heading, named
@@ -108,8 +108,8 @@ def motion_panels(pairs: Sequence[tuple[Recording, Motion]], model: Judged) -> t
     time, values = np.concatenate(times), np.concatenate(pieces)
     goal, measured, simulated, error = values.T
     curves = (
-        PlotCurve("goal", time, goal, GOAL_COLOUR, 1.0),
-        PlotCurve("measured", time, measured, MEASURED_COLOUR, 2.0),
+        PlotCurve("goal", time, goal, LIGHT.goal, 1.0, GOAL.dash),
+        PlotCurve("measured", time, measured, LIGHT.measured, 2.0),
         PlotCurve(model.title, time, simulated, model.colour, 1.5, IDENTIFIED_DASH),
     )
     return (

@@ -47,6 +47,8 @@ class Exported:
     notes: tuple[str, ...]
     texts: Mapping[str, str] = field(default_factory=dict)
     """File name → beginning of its text."""
+    name: str = ""
+    """Name for a folder of these files, by model and target."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,7 @@ def export(
         ExportError: The model cannot be expressed in the target, or a file cannot be written.
     """
     from core.export import export_model
+    from core.export.files import slug
 
     table = "" if checked is None else checked.table
     result = export_model(model, target, folder, force=force, checked=table, **_taken(target, options))
@@ -116,7 +119,7 @@ def export(
     for file in result.files:
         with file.open(encoding="utf-8", errors="replace") as stream:
             texts[file.name] = stream.read(PREVIEW_CHARACTERS)
-    return Exported(result.files, result.notes, texts)
+    return Exported(result.files, result.notes, texts, f"{slug(model.title)}-{target}")
 
 
 def preview(model: ServoModel, target: str, options: Mapping[str, Any]) -> Exported:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QDialog, QTabBar, QTabWidget, QWidget
+from PySide6.QtWidgets import QDialog, QWidget
 
 from bench_gui.widgets.page import TaskPage
-from bench_gui.widgets.tabs import Segments
+from bench_gui.widgets.tabs import Segments, Tabs
 
 if TYPE_CHECKING:
     from bench_gui.shell.start_page import StartPage
@@ -69,12 +69,9 @@ def topic_of_page(page: StartPage | TaskPage) -> str:
 
 def tab_in_sight(tabs: QWidget | None) -> str:
     """Title of the current tab, or of its chosen segment if it has segments; empty without tabs."""
-    within = getattr(tabs.currentWidget(), "segments", None) if isinstance(tabs, QTabWidget) else None
-    if within is not None:
-        return within.buttons[within.current].accessibleName()
-    if isinstance(tabs, (QTabWidget, QTabBar)):
-        return tabs.tabText(tabs.currentIndex())
-    return tabs.buttons[tabs.current].text() if isinstance(tabs, Segments) else ""
+    if isinstance(tabs, Tabs):
+        tabs = getattr(tabs.current(), "segments", tabs.segments)
+    return tabs.buttons[tabs.current].accessibleName() if isinstance(tabs, Segments) else ""
 
 
 def topic_of_dialog(dialog: QWidget | None) -> str:

@@ -7,12 +7,12 @@ from PySide6.QtWidgets import QComboBox, QWidget
 
 from bench_gui.identify.fit.messages import FitResult
 from bench_gui.identify.fit.running import Fitting
-from bench_gui.widgets.fields import caption_of, choice, hbox
+from bench_gui.widgets.fields import choice, hbox
 
-WIDE, NARROW = 212, 98
-"""Widths of each list, on a wide page and on a narrow one [px]."""
-ROOMY = 800
-"""Width of a wide page [px]."""
+WIDE, NARROW = 212, 118
+"""Widths of each list, on a wide page and on the narrowest one that has both [px]."""
+TABS = 390
+"""Width of the tabs beside them [px]."""
 
 
 class EarlierChoice(QWidget):
@@ -27,9 +27,7 @@ class EarlierChoice(QWidget):
         self.shown: QComboBox = choice("Identification", "Identifications of this session, newest first")
         self.other: QComboBox = choice("Compare with", "Show another identification beside this one, under Parameters")
         row = hbox(self, spacing=6)
-        self._captions = [caption_of(self.shown, "Shown"), caption_of(self.other, "Compare")]
-        for caption, field in zip(self._captions, (self.shown, self.other), strict=True):
-            row.addWidget(caption)
+        for field in (self.shown, self.other):
             row.addWidget(field)
         self.shown.activated.connect(lambda place: fitting.show(fitting.kept[place]))
         self.other.activated.connect(lambda _: self.compared.emit(self._chosen_other()))
@@ -38,11 +36,11 @@ class EarlierChoice(QWidget):
         self._refresh()
 
     def fit_into(self, width: int) -> None:
-        """Adapt the lists to the width of the page [px]."""
+        """Adapt the lists to the width of the page [px]; a narrow page has room for the shown one only."""
+        room = width - TABS
+        self.other.setVisible(room >= 2 * NARROW)
         for field in (self.shown, self.other):
-            field.setFixedWidth(WIDE if width >= ROOMY else NARROW)
-        for caption in self._captions:
-            caption.setVisible(width >= ROOMY)
+            field.setFixedWidth(max(NARROW, min(WIDE, room // (2 if room >= 2 * NARROW else 1))))
 
     def _refresh(self) -> None:
         fitting = self._fitting
@@ -50,7 +48,7 @@ class EarlierChoice(QWidget):
         with QSignalBlocker(self.shown), QSignalBlocker(self.other):
             for combo in (self.shown, self.other):
                 combo.clear()
-            self.other.addItem("none", None)
+            self.other.addItem("Compare with…", None)
             for result in fitting.kept:
                 self.shown.addItem(result.title, result)
                 if result is not fitting.result:

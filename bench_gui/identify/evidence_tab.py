@@ -41,8 +41,6 @@ SEGMENTS = (
 """Name, title and tooltip of each part."""
 NARROWEST, SHORT = 64, 9
 """Smallest width of a segment, whose text is then elided [px], and length of texts that are never elided."""
-PANELS = tuple(name for name, _, _ in SEGMENTS[2:])
-"""Parts that start a computation and fill the page."""
 
 
 class EvidenceTab(QWidget):
@@ -66,7 +64,7 @@ class EvidenceTab(QWidget):
         self.view: QTableView = plain_table("Evidence by parameter", "One row per parameter, one column per method")
         self.view.setModel(self.table)
         self._symbols = SymbolDelegate()
-        for column in (0, len(COLUMNS) - 1):
+        for column in (1, len(COLUMNS) - 1):
             self.view.setItemDelegateForColumn(column, self._symbols)
         self.warnings = WarningList()
         self.coverage = CoveragePanel(controller, form, self.checking)
@@ -115,7 +113,7 @@ class EvidenceTab(QWidget):
             torque_off: how a released motor behaves.
         """
         self._row = row
-        self.warnings.show_warnings(warnings, None if row is None else row.evidence, torque_off)
+        self.warnings.show_warnings(warnings, row, torque_off)
         self.segments.buttons[1].setText(f"Warnings ({len(warnings)})" if warnings else "Warnings")
         self._compare_methods()
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bench_gui.identify.fit.messages import FittedModel
-from bench_gui.identify.tables import grade_tone
+from bench_gui.identify.tables import grade_tone, name_of
 from bench_gui.widgets.text_table import Cell, Column
 from core.base.units import FIGURE_DASH, significant
 from core.identification.choice.model_choice import CrossValidation
@@ -15,6 +15,7 @@ from core.identification.evidence.model import ParameterEvidence
 from core.servo.terms import COMMAND_PATH
 
 COLUMNS = (
+    Column("Parameter", "Meaning of the parameter"),
     Column("Symbol", "Symbol used in the papers"),
     Column("Value", "Identified value", True),
     Column(
@@ -58,18 +59,18 @@ def _row(
 ) -> list[Cell]:
     profile = None if certain is None else certain.profile
     spread = None if certain is None else certain.spread
+    grade = p.grade
     contradiction = "" if certain is None else certain.contradiction
     warning = "" if row.evidence is None else row.evidence.about(p.name)
     remarks = () if certain is None else certain.remarks
-    grade = p.grade
     said = "; ".join(text for text in (warning, *remarks) if text)
-    tone = "fault" if contradiction else "moving" if said else grade_tone(p)
+    tone = "fault" if contradiction else grade_tone(grade) or ("moving" if said else "")
     unit = "" if p.unit == "1" else f" {p.unit}"
-    width = significant(p.half_width, 2) if p.narrowed else "∞"
     return [
+        Cell(name_of(p.name), p.name, tone if tone == "muted" else ""),
         Cell(p.symbol, p.name, tone),
         Cell(f"{grade.figure}{unit}", tone=tone),
-        Cell(f"± {width}" if p.narrowed else width),
+        Cell(f"± {grade.width}" if grade.width[:1].isdigit() else grade.width, tone=tone if tone == "muted" else ""),
         Cell(FIGURE_DASH, "Not profiled: start it under Certainty") if profile is None else Cell(profile.text),
         Cell(FIGURE_DASH, "No bootstrap: start it under Certainty") if spread is None else Cell(spread.text),
         Cell(FIGURE_DASH, "Not cross-validated: start it under Cross-validation")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from PySide6.QtCore import QObject
 
 from bench_gui.identify.fit.messages import FitResult
 from bench_gui.identify.fit.running import Fitting
 from bench_gui.identify.fit.settings import FitSettings
+from bench_gui.state.journal import Journal
 from bench_gui.state.library import Library
 from bench_gui.state.models import ModelList
 from bench_gui.work.background import Background
@@ -29,14 +31,14 @@ class Identifying(QObject):
         library: Library,
         model_list: ModelList,
         placed: Callable[[], tuple[PlacedPoint, ...]],
-        say: Callable[[str, str], object],
+        journal: Journal,
     ) -> None:
-        """Connect the parts; placed: returns the points placed by hand; say: called with a level and a message."""
+        """Connect the parts; placed: returns the points placed by hand; journal: receives the messages."""
         super().__init__()
-        self._library, self._model_list, self._placed, self._say = library, model_list, placed, say
+        self._library, self._model_list, self._placed, self._log = library, model_list, placed, journal.add
         self.fitting = fitting = Fitting(computations, background)
-        for problem in (fitting.failed, fitting.refused):
-            problem.connect(lambda text: say("error", text))
+        fitting.failed.connect(lambda text: journal.add("error", text))
+        fitting.refused.connect(lambda text: journal.say("error", text, task="Identify"))
         for result in (fitting.finished, fitting.recalled, fitting.judged):
             result.connect(self._list_models)
         library.models_found.connect(model_list.set_identified)
@@ -49,30 +51,30 @@ class Identifying(QObject):
         chosen = library.for_fit()
         left_out = library.left_out(chosen)
         if path is None or results is None or not chosen:
-            self._say("error", f"no recordings to identify from; {left_out or 'record or import some'}")
+            self.fitting.refused.emit(f"no recordings to identify from; {left_out or 'record or import some'}")
             return
         if left_out:
-            self._say("info", left_out)
+            self._log("info", left_out)
         servo = library.main_servo()
         own = [run for run in chosen if run.servo == servo]
         if len(own) < len(chosen):
             left = len(chosen) - len(own)
-            self._say(
+            self._log(
                 "warning", f"{left} of {counted(len(chosen), 'run')} left out: recorded on a servo other than {servo}"
             )
         sample = sample_of(own, settings.sample)
         if len(sample) < len(own):
-            self._say("info", f"a sample of {len(sample)} of {len(own)} runs is used; it contains every condition")
+            self._log("info", f"a sample of {len(sample)} of {len(own)} runs is used; it contains every condition")
         runs = tuple(run.id for run in sample)
         try:
             self.fitting.identify(path, results, runs, settings.request(servo, self._placed()))
         except ServoBenchError as error:
-            self._say("error", str(error))
+            self.fitting.refused.emit(str(error))
 
-    def resume(self) -> None:
-        """Continue the open session's interrupted identification."""
+    def resume(self, folder: Path | None = None) -> None:
+        """Continue the open session's interrupted identification, or the one in a folder."""
         if self._library.path is not None:
-            self.fitting.resume(self._library.path)
+            self.fitting.resume(self._library.path, folder)
 
     def _list_models(self, result: FitResult) -> None:
         self._model_list.set_identified([row.model for row in result.models], result.recommended)

@@ -14,9 +14,10 @@ from bench_gui.theme import Theme
 from bench_gui.widgets.text_table import Cell, Column, DrawnCells, TextTable
 from core.base.units import FIGURE_DASH, duration, milliradians, significant
 from core.identification.evidence.certainty import Certainty, ParameterCertainty
+from core.identification.evidence.grade import OPEN, Grade
 from core.identification.evidence.model import Evidence, ParameterEvidence
 from core.servo.parameters import Parameter
-from core.servo.terms import FRICTION_TITLES
+from core.servo.terms import FRICTION_TITLES, TERMS
 
 NAME_COLUMN, SYMBOL_COLUMN, VALUE_COLUMN, INTERVAL_COLUMN, UNIT_COLUMN = range(5)
 FOREST_COLUMN, START_COLUMN, OTHER_COLUMN, NOTE_COLUMN = range(5, 9)
@@ -85,9 +86,14 @@ def badge(known: ParameterEvidence | None) -> str:
     return f"{known.grade.note}{bound}"
 
 
-def grade_tone(known: ParameterEvidence) -> str:
+def grade_tone(grade: Grade) -> str:
     """Name of the theme's colour for a parameter's grade; empty for a value that can be quoted."""
-    return "" if known.determined else "moving"
+    return "" if grade.determined else "muted" if grade.word == OPEN else "moving"
+
+
+def name_of(parameter: str) -> str:
+    """Return what a parameter of a servo model is, in a few words."""
+    return TERMS[parameter].description.partition(",")[0]
 
 
 def parameter_rows(
@@ -130,7 +136,7 @@ def _parameter_row(
     figure, tone = significant(p.value), ""
     if known is not None:
         initial = significant(known.initial)
-        figure, interval, tone = known.grade.figure, known.grade.width or FIGURE_DASH, grade_tone(known)
+        figure, interval, tone = known.grade.figure, known.grade.width or FIGURE_DASH, grade_tone(known.grade)
         if not known.frozen and known.narrowed:
             intervals.append((p.value - known.half_width, p.value + known.half_width))
     if certain is not None and certain.profile is not None:
@@ -142,7 +148,7 @@ def _parameter_row(
     bounds = "frozen" if p.frozen else f"bounds {significant(p.lower)} … {significant(p.upper)} {unit}".rstrip()
     notes = [text for text in (contradiction, released, warning) if text]
     tip = "\n".join((f"{p.description or p.name} ({p.name}): {bounds}", *notes))
-    tone = "fault" if contradiction else "moving" if warning else tone
+    tone = "fault" if contradiction else tone or ("moving" if warning else "")
     forest = Forest(
         lower=p.lower,
         upper=p.upper,
@@ -152,7 +158,7 @@ def _parameter_row(
         tone=tone or "accent",
     )
     return [
-        Cell((p.description or p.name).partition(",")[0], tip),
+        Cell((p.description or p.name).partition(",")[0], tip, tone if tone == "muted" else ""),
         Cell(p.symbol, tip, tone),
         Cell(figure, tip, tone),
         Cell(interval, tip),

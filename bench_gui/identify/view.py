@@ -1,21 +1,21 @@
-"""Identify page: the answer first, what to do next beside it, and the evidence in tabs below."""
+"""Identify page: the answer with its next step first, and the evidence in tabs below."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QSize, QTimer, QUrl, Signal
+from PySide6.QtCore import QSize, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices, QResizeEvent
-from PySide6.QtWidgets import QPushButton, QSizePolicy, QTabWidget
+from PySide6.QtWidgets import QPushButton, QSizePolicy
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
-from bench_gui.identify.answer import steps
 from bench_gui.identify.answer.answer import AnswerPart
 from bench_gui.identify.answer.sentences import objective, plan_in_words
 from bench_gui.identify.earlier_choice import EarlierChoice
-from bench_gui.identify.evidence_tab import PANELS, EvidenceTab
+from bench_gui.identify.evidence_tab import EvidenceTab
 from bench_gui.identify.fit.messages import FitOverlay, FitProgress, FitResult, Remedy
 from bench_gui.identify.fit.overlay_plots import OverlayPlots
 from bench_gui.identify.fit.overlaying import Overlaying
@@ -25,18 +25,33 @@ from bench_gui.identify.fit.remedies import way_out
 from bench_gui.identify.fit.search_tab import SearchTab
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.identify.fit.start_part import StartPart
-from bench_gui.widgets.fields import EmptyState, button, describe
+from bench_gui.widgets.fields import EmptyState, button
 from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.start_button import held_by
+from bench_gui.widgets.tabs import Tabs
 from core.base.words import capitalised, counted
+from core.identification.coverage.findings import (
+    BOUNDS,
+    CROSS_VALIDATE,
+    EXPORT,
+    FREEZE,
+    HOLD_OUT,
+    IDENTIFY,
+    POINTS,
+    RECORD,
+    RESUME,
+    SEARCH,
+)
+from core.identification.overlay import JudgedRun
+from core.identification.verdict import Step
 
-LOWEST_TABS = 150
+LOWEST_TABS = 225
 """Smallest height of the tabs [px]."""
 READ_AFTER = 30
 """Time for drawing the page before runs are read for its overlay [ms]."""
 
 
-class _Tabs(QTabWidget):
+class _Tabs(Tabs):
     """Ask for no more than the smallest height: the answer keeps its own, and the tabs get the remaining space."""
 
     def sizeHint(self) -> QSize:
@@ -47,8 +62,6 @@ class IdentifyView(TaskPage):
     """Starts, stops and resumes identifications and shows their results."""
 
     help_page = "identification"
-    export_wanted = Signal()
-    """Emitted when the bench's model shall be exported."""
 
     def __init__(self, controller: Controller, record_four: QPushButton, example: QPushButton) -> None:
         """Create the page; record_four, example: buttons of the empty state."""
@@ -102,32 +115,31 @@ class IdentifyView(TaskPage):
         self.overlay.set_unit(controller.angle_unit)
         self.search = SearchTab(controller)
         evidence = self.evidence = EvidenceTab(controller, form)
-        acts = {
-            steps.FREEZE: lambda known: form.freeze(*known),
-            steps.BOUNDS: lambda _: form.ask_parameters(),
-            steps.HOLD_OUT: form.hold_out,
-            steps.CROSS_VALIDATE: lambda _: self.show_evidence("crossvalidation"),
-            steps.SEARCH: lambda trials: form.set_option("trials", trials),
-            steps.POINTS: lambda _: form.set_option("points", False),
-            steps.PROPOSE: lambda _: evidence.proposals.propose(),
-            steps.QUEUE: lambda _: evidence.proposals.enqueue(),
-            steps.COVERAGE: lambda _: self._check_coverage(),
-            steps.RESUME: lambda _: self._resume(),
-            steps.IDENTIFY: lambda _: self._start(),
+        self._acts: Mapping[str, Callable[[str], object]] = {
+            FREEZE: lambda known: form.freeze(known.partition("=")[0], float(known.partition("=")[2])),
+            BOUNDS: lambda _: form.ask_parameters(),
+            HOLD_OUT: form.hold_out,
+            CROSS_VALIDATE: lambda _: self.show_evidence("crossvalidation"),
+            SEARCH: lambda trials: form.set_option("trials", int(trials)),
+            POINTS: lambda _: form.set_option("points", False),
+            RECORD: lambda _: self.task_wanted.emit("Record"),
+            RESUME: lambda _: self._resume_shown(),
+            IDENTIFY: lambda _: self._start(),
+            EXPORT: lambda _: self.answer.export(),
+            "": lambda _: self.show_evidence("warnings"),
         }
-        self.answer = AnswerPart(controller, self._start, acts, lambda: self.show_evidence("warnings"))
-        self.tabs = describe(_Tabs(), "Results of the identification", "Parameters, overlay, search, evidence")
-        self.tabs.setDocumentMode(True)
-        self.tabs.setMinimumHeight(LOWEST_TABS)
-        self.tabs.setCornerWidget(self.earlier)
-        for tab, title, tip in (
+        self.answer = AnswerPart(controller, lambda: self.show_evidence("warnings"))
+        for source in (self.answer.card, evidence.warnings):
+            source.step_wanted.connect(lambda action, subject: self._acts[action](subject))
+        parts = (
             (self.parameters, "Parameters", "Values with their intervals inside their bounds"),
-            (self.overlay, "Overlay", "Measured and simulated motion of the worst and the median run"),
+            (self.overlay, "Overlay", "Measured and simulated motion of a run, the worst one first"),
             (self.search, "Search", "Cost over evaluations, and the figures of each model"),
             (evidence, "Evidence", "Warnings, coverage, cross-validation, certainty, next recording"),
-        ):
-            self.tabs.setTabToolTip(self.tabs.addTab(tab, title), tip)
-        self.tabs.setCurrentWidget(self.overlay)
+        )
+        self.tabs = _Tabs(parts, self.earlier)
+        self.tabs.setMinimumHeight(LOWEST_TABS)
+        self.tabs.show_part(self.overlay)
         self.centre.addWidget(self.problem)
         self.centre.addWidget(self.answer)
         self.centre.addWidget(self.tabs, 1)
@@ -150,8 +162,8 @@ class IdentifyView(TaskPage):
         for computation in (self.evidence.crossvalidating, self.evidence.proposing):
             computation.changed.connect(self._enable)
         self.answer.row_changed.connect(self._show_row)
-        self.answer.export_wanted.connect(self.export_wanted)
-        self.tabs.currentChanged.connect(lambda _: self._turn())
+        self.answer.export_wanted.connect(lambda: self.task_wanted.emit("Export"))
+        self.tabs.current_changed.connect(lambda _: self._turn())
         self.earlier.compared.connect(self.parameters.compare_with)
         self.evidence.certifying.changed.connect(self._show_row)
         self.evidence.turned.connect(self._turn)
@@ -163,6 +175,7 @@ class IdentifyView(TaskPage):
         controller.reported.connect(lambda path: QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))))
         controller.angle_unit_changed.connect(lambda: self.overlay.set_unit(controller.angle_unit))
         self.form.changed.connect(self._enable)
+        self.overlay.picked.connect(self._pick_run)
         self._overlaying.changed.connect(lambda: self.overlay.show_overlay(self._overlaying.shown))
         self._overlaying.problem.connect(lambda text: controller.message.emit("error", text))
 
@@ -175,7 +188,7 @@ class IdentifyView(TaskPage):
         """Draw what arrived while the page was hidden."""
         self.search.draw()
         self._soon.start()
-        if self.isVisible() and self.tabs.currentWidget() is self.search:
+        if self.isVisible() and self.tabs.current() is self.search:
             self.search.recall(self._controller.fitting.result)
 
     def actions_offered(self) -> list[ActionSpec]:
@@ -200,7 +213,7 @@ class IdentifyView(TaskPage):
     def show_evidence(self, name: str) -> None:
         """Show a part of the evidence."""
         self.evidence.show_part(name)
-        self.tabs.setCurrentWidget(self.evidence)
+        self.tabs.show_part(self.evidence)
 
     def _restore(self, data: Any) -> None:
         self.form.restore(data)
@@ -213,8 +226,8 @@ class IdentifyView(TaskPage):
         self.evidence.coverage.check()
 
     def _turn(self) -> None:
-        """React to another tab: panels that start a computation leave room for the verdict only."""
-        self.answer.shrink(self.tabs.currentWidget() is self.evidence and self.evidence.shown in PANELS)
+        """React to another tab: the evidence leaves room for the verdict only."""
+        self.answer.shrink(self.tabs.current() is self.evidence)
         self._show_what_there_is()
         self.entered()
 
@@ -226,15 +239,22 @@ class IdentifyView(TaskPage):
             lambda: self._controller.identifying.identify(self.form.settings()),
         )
 
-    def _resume(self) -> None:
-        self._begin("Loading the program, the recordings and earlier results…", self._controller.identifying.resume)
+    def _resume(self, folder: Path | None = None) -> None:
+        self._begin(
+            "Loading the program, the recordings and earlier results…",
+            lambda: self._controller.identifying.resume(folder),
+        )
+
+    def _resume_shown(self) -> None:
+        result = self._controller.fitting.result
+        self._resume(None if result is None else result.folder)
 
     def _begin(self, text: str, begin: Callable[[], object]) -> None:
         begin()
         if self._controller.fitting.active:
             self._forget()
             self.answer.begin(text)
-            self.tabs.setCurrentWidget(self.overlay)
+            self.tabs.show_part(self.overlay)
 
     # Events.
 
@@ -289,7 +309,7 @@ class IdentifyView(TaskPage):
                 self._start()
 
         self.problem.show_problem(problem, way_out(remedy, self._controller, self.form, try_again))
-        self.tabs.setCurrentWidget(self.overlay)
+        self.tabs.show_part(self.overlay)
         self._enable()
         self._choose_overlay()
 
@@ -306,7 +326,11 @@ class IdentifyView(TaskPage):
         self._choose_overlay()
 
     def _overlay_in_sight(self) -> bool:
-        return self.isVisible() and self.tabs.currentWidget() is self.overlay
+        return self.isVisible() and self.tabs.current() is self.overlay
+
+    def _pick_run(self, run: str) -> None:
+        self._overlaying.chosen = run
+        self._choose_overlay()
 
     def _choose_overlay(self) -> None:
         """Request the overlay of the current selection, only while the overlay is visible."""
@@ -318,8 +342,10 @@ class IdentifyView(TaskPage):
         elif row is not None and row.evidence is not None and fitting.result is not None and not self._suspects:
             self._overlaying.show_fitted(row, fitting.result)
         else:
-            chosen = [run.id for run in self._controller.library.for_fit() if run.id not in self._suspects]
-            self._overlaying.show_measured((*self._suspects, *chosen)[:2])
+            library = self._controller.library
+            runs = [run for run in library.runs if run.id in self._suspects]
+            runs += [run for run in library.for_fit() if run.id not in self._suspects]
+            self._overlaying.show_measured(tuple(JudgedRun(run.id, run.trajectory) for run in runs))
 
     def _offer(self) -> None:
         library = self._controller.library
@@ -330,23 +356,23 @@ class IdentifyView(TaskPage):
         self._choose_overlay()
 
     def _show_what_there_is(self) -> None:
-        proposing = self.tabs.currentWidget() is self.evidence and self.evidence.shown == "proposals"
+        proposing = self.tabs.current() is self.evidence and self.evidence.shown == "proposals"
         self.show_empty(not self._controller.library.runs and not proposing)
+        self._enable()
 
     def _enable(self) -> None:
         fitting, library, form = self._controller.fitting, self._controller.library, self.form
-        self.start.refresh(self.evidence.under_way)
-        proposals = None if self.evidence.proposing.outdated else self.evidence.proposing.result
-        result, row = fitting.result, self.answer.selected
-        self.answer.show_next()
+        result, row, waits = fitting.result, self.answer.selected, self.evidence.under_way
+        shown = None if fitting.active or result is None or row is None else result.answers[row.model.friction]
+        step = None if shown is None else shown.step
+        if step is not None and (changed := ", ".join(form.changed_since)):
+            text = f"Identify again, because settings have changed since this result: {changed}."
+            step = Step(action=IDENTIFY, label="Identify again", text=text)
+        resuming = step is not None and step.action == RESUME
+        self.start.refresh(waits, primary=shown is None and not self.is_empty, resuming=resuming)
         self.search.show_figures(result, self.answer.ladder.current)
-        if fitting.active:
-            return
-        if result is None or row is None:
-            plan = plan_in_words(form.settings(), len(library.for_fit()), len(library.runs))
-            self.answer.card.show_plan(plan, self.start.why_not, self.start.start_button.text())
-            self.answer.next.show_steps(steps.first_steps(proposals), 0)
-        else:
-            answer = result.answers[row.model.friction]
-            found = steps.next_steps(answer, row.model, form.changed_since, proposals)
-            self.answer.show_answer(result, found)
+        if shown is not None and step is not None:
+            why_not = {IDENTIFY: self.start.why_not, RESUME: waits}.get(step.action, "")
+            self.answer.show_answer(shown, step, why_not)
+        elif not fitting.active:
+            self.answer.card.show_plan(plan_in_words(form.settings(), len(library.for_fit()), len(library.runs)))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout
 
-from bench_gui.log.journal import Journal, LogEntry
+from bench_gui.state.journal import Journal, LogEntry
 from bench_gui.widgets.fields import button, label, vbox
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import ROOT, Cell, Column, Index, TextTable
 
+LEAST = 160
+"""Smallest height of the table: five lines and its header [px]."""
 _COLUMNS = (Column("Time"), Column("Kind"), Column("Message"))
 _KINDS = {"info": "Note", "warning": "Warning", "error": "Error", "fault": "Fault"}
 _TONES = {"warning": "moving", "error": "fault", "fault": "fault"}
@@ -47,7 +49,7 @@ class LogTable(TextTable):
 
 
 class LogPanel(QFrame):
-    """Panel with the log; viewing it clears the fault badge."""
+    """Panel with the log; viewing it shows the newest unread fault and clears the fault badge."""
 
     def __init__(self, journal: Journal) -> None:
         super().__init__()
@@ -66,7 +68,25 @@ class LogPanel(QFrame):
         self.table.setColumnWidth(0, 84)
         self.table.setColumnWidth(1, 84)
         column.addWidget(self.table, 1)
+        self.table.setMinimumHeight(LEAST)
         self.model.rowsInserted.connect(lambda *_: self.table.scrollToBottom())
+
+    def look(self) -> None:
+        """Select the newest unread fault, and mark all as read."""
+        entries, unseen = self._journal.entries, self._journal.unseen
+        if unseen and unseen[-1] in entries:
+            self.table.selectRow(entries.index(unseen[-1]))
+        self._journal.look()
+        self._show_line()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the selected line, or the newest, in view."""
+        super().resizeEvent(event)
+        self._show_line()
+
+    def _show_line(self) -> None:
+        chosen = self.table.selectionModel().selectedRows()
+        self.table.scrollTo(chosen[0]) if chosen else self.table.scrollToBottom()
 
     def copy(self) -> None:
         """Copy the log as text."""

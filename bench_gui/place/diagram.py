@@ -13,6 +13,7 @@ from bench_gui.headless.place.rests import Target
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.diagram_areas import area_titles, boundary_shades, plot_areas
 from bench_gui.plots.legend import Legend, LegendEntry
+from bench_gui.plots.styles import GOAL, MEASURED
 from bench_gui.state.models import ModelEntry
 from bench_gui.theme import Theme, themes
 from bench_gui.widgets.fields import vbox
@@ -120,7 +121,7 @@ class PlacementDiagram(QWidget):
 
     def _paint(self) -> None:
         theme = themes.current
-        self._balance.setPen(pen(theme.goal, 1.0, (4.0, 4.0)))
+        self._balance.setPen(pen(*GOAL))
         self._sought.setPen(pg.mkPen(theme.accent, width=1))
         for side, item in self.markers.items():
             item.setPen(pg.mkPen(theme.measured, width=1.6))
@@ -147,8 +148,8 @@ class PlacementDiagram(QWidget):
         torque = np.unique(np.append(np.linspace(*self._span, CURVE_POINTS), 0.0))
         self._balance.setData(torque, -torque)
         entries = [
-            LegendEntry("points", "▼ lowest  △ highest", theme.measured),
-            LegendEntry("balance", "τₑ = −τₘ", theme.goal, (4.0, 4.0), 1.0),
+            LegendEntry("points", "▼ lowest  △ highest", MEASURED),
+            LegendEntry("balance", "τₑ = −τₘ", GOAL),
         ]
         for entry in self._models:
             entries.append(self._draw_model(entry, torque, theme))
@@ -158,12 +159,11 @@ class PlacementDiagram(QWidget):
 
     def _draw_model(self, entry: ModelEntry, torque: np.ndarray, theme: Theme) -> LegendEntry:
         alone = len(self._models) == 1
-        colour = theme.drive if alone else theme.model(entry.model.friction)
         diagram = drive_backdrive_diagram(entry.model, torque)
         curves: list[Any] = []
-        for values, single in ((diagram.drive[:, 0], theme.drive), (diagram.backdrive[:, 0], theme.backdrive)):
+        for values, single in ((diagram.drive[:, 0], "drive"), (diagram.backdrive[:, 0], "backdrive")):
             curve = self.chart.add_curve(3)
-            curve.setPen(pen(single if alone else colour, 1.5, entry.dash))
+            curve.setPen(pen(*(entry.style._replace(colour=single) if alone else entry.style)))
             curve.setData(*halves(torque, values))
             curves.append(curve)
         if entry.key == self._current or alone:
@@ -171,7 +171,7 @@ class PlacementDiagram(QWidget):
             self._areas[entry.key] = plot_areas(diagram, shades, SHADE)
             curves += area_titles(self.chart, diagram, theme)
         self._curves[entry.key] = curves
-        return LegendEntry(entry.key, entry.title, colour, entry.dash, 1.5)
+        return LegendEntry(entry.key, entry.title, entry.style._replace(colour="drive") if alone else entry.style)
 
     def _toggle(self, key: str, on: bool) -> None:
         if key == "points":

@@ -11,6 +11,7 @@ from bench_gui.place.placing import Placing
 from bench_gui.settings import Settings
 from bench_gui.undo import change
 from bench_gui.widgets.fields import FIELD_WIDTH, ListEdit, Section, button, describe, label, number, restyle, whole
+from core.base.units import typeset
 from core.base.words import capitalised
 
 _ALONE = (Qt.Key.Key_Control, Qt.Key.Key_Shift, Qt.Key.Key_Alt, Qt.Key.Key_Meta, Qt.Key.Key_AltGr)
@@ -113,7 +114,7 @@ class TorqueForm(Section):
 
     def _show(self) -> None:
         placing = self._placing
-        self.torques.setText(", ".join(f"{torque:g}" for torque in placing.plan.torques))
+        self.torques.setText(", ".join(typeset(f"{torque:g}") for torque in placing.plan.torques))
         self.torques.refuse("")
         self._hint(placing.plan.suggestion().reason if placing.plan.suggested else "", "muted")
         with QSignalBlocker(self.repeats):

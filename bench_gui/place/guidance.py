@@ -29,6 +29,7 @@ class Guidance:
     """Text of the link that continues without this extreme; empty if there is none."""
 
 
+USE = "Use these points"
 STEPS = ("Hang", "Hold", "Down until it falls", "Up until it falls")
 
 
@@ -90,14 +91,11 @@ def _idle(placing: Placing) -> Guidance:
     target = placing.target
     if target is None:
         return Guidance("MOTOR OFF", "ready", f"No torque to hold: {placing.plan.suggestion().reason}.", "")
-    placed = sum(placing.placed(t) is not None for t in placing.plan.targets)
-    if placed == len(placing.plan.targets):
-        return Guidance(
-            "MOTOR OFF",
-            "ready",
-            "All extremes are placed. Increase the repeats, choose other torques, or measure a point again.",
-            "",
-        )
+    if placing.complete:
+        count, fell = len(placing.plan.targets), sum(placing.bracketed(t) for t in placing.plan.targets)
+        seen = "" if fell == count else f" {count - fell} without a fall seen beyond: the boundary may lie further out."
+        text = f"All {count} extremes are placed.{seen} Use them in a fit, or measure more."
+        return Guidance("MOTOR OFF", "ready", text, USE)
     free = "The servo confirmed that its motor is off: you may move the pendulum by hand."
     hold = f"Hold {target.torque:g} N·m"
     return Guidance("MOTOR OFF", "ready", f"{free} Let it hang still, then press {hold}.", hold, 0)

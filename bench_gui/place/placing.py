@@ -131,11 +131,16 @@ class Placing(QObject):
         """The outermost rest found in this search."""
         return self.placed(self.target) if self._captured else None
 
-    @property
-    def bracketed(self) -> bool:
-        """True if the pendulum was seen to rest at the target and to fall beyond it."""
-        point = self.placed(self.target)
+    def bracketed(self, target: Target | None) -> bool:
+        """Return True if the pendulum was seen to rest at an extreme and to fall beyond it."""
+        point = self.placed(target)
         return point is not None and point.fell is not None
+
+    @property
+    def complete(self) -> bool:
+        """True if every extreme of the plan is placed."""
+        plan = self.plan.targets
+        return bool(plan) and all(self.placed(target) is not None for target in plan)
 
     @property
     def following(self) -> Target | None:

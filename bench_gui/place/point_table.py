@@ -65,7 +65,7 @@ class PointTable(TextTable):
             [
                 f"{torque:g}" + (f"  #{repeat}" if repeat > 1 else ""),
                 *(self._cell(Target(torque, repeat, side), sides.get(side)) for side in SIDE_OF_COLUMN.values()),
-                fixed(1e3 * max(point.error for point in sides.values()), 1) if sides else "",
+                _error(sides),
             ]
             for (torque, repeat), sides in self._points.items()
         ]
@@ -90,9 +90,17 @@ class PointTable(TextTable):
         return Cell(text, tip, tone="accent" if sought else "", bold=sought)
 
 
+def _error(sides: dict[str, PlacedPoint]) -> str:
+    """Return the error of a row, which is not known of a point beyond which no fall was seen."""
+    if any(point.fell is None for point in sides.values()):
+        return "n/a"
+    return fixed(1e3 * max(point.error for point in sides.values()), 1) if sides else ""
+
+
 def _columns(unit: AngleUnit) -> tuple[Column, ...]:
     rested = "angle at which the pendulum still rested: the"
-    error = "Half the bracket from last rest to first fall, or the spread at rest; the larger of the two sides"
+    error = "Half the bracket from last rest to first fall, or the spread at rest; the larger of the two sides. "
+    error += "n/a: without a fall, the boundary may lie further out"
     return (
         Column("Torque\n[N·m]", "Held motor torque, and number of the repeat", number=True),
         Column(f"Lowest\n[{unit.symbol}]", f"Lowest {rested} drive torque", number=True),

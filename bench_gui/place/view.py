@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QItemSelectionModel, QSize, Qt
+from PySide6.QtCore import QItemSelectionModel, QSize, Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -18,7 +18,7 @@ from bench_gui.controller import Controller
 from bench_gui.icons import line_icon
 from bench_gui.place.diagram import PlacementDiagram
 from bench_gui.place.form import CaptureForm, TorqueForm
-from bench_gui.place.guidance import STEPS, Guidance, guidance
+from bench_gui.place.guidance import STEPS, USE, Guidance, guidance
 from bench_gui.place.placing import Stage
 from bench_gui.place.point_table import PointTable
 from bench_gui.state.servo_link import ServoView
@@ -35,13 +35,15 @@ from drivers.servo import ServoState
 BIG = 40
 """Height of the buttons pressed with one hand on the pendulum [px]."""
 TABLE_HEIGHT = 180
-COLUMN_WIDTHS = (64, 68, 68, 56)
+COLUMN_WIDTHS = (62, 72, 72, 58)
 
 
 class PlaceView(TaskPage):
     """The pendulum to move by hand, and the drive/backdrive diagram beside it."""
 
     help_page = "placing"
+    points_wanted = Signal()
+    """Emitted when the points shall be used in the next identification."""
 
     def __init__(self, controller: Controller) -> None:
         super().__init__()
@@ -73,7 +75,7 @@ class PlaceView(TaskPage):
         self._key.setContext(Qt.ShortcutContext.WindowShortcut)
         self._key.activated.connect(self._placing.capture)
         self.connect_button: QPushButton = button(
-            "Connect", "Connect to the chosen servo", controller.servo.connect_servo, "primary"
+            "Connect", "Connect to the chosen servo", controller.servo.connect_servo
         )
         self.set_empty_state(
             EmptyState(
@@ -236,6 +238,9 @@ class PlaceView(TaskPage):
             servo.acknowledge()
         elif self._placing.stage is Stage.MEASURING:
             self._placing.next()
+        elif self._placing.complete:
+            self.points_wanted.emit()
+            self.task_wanted.emit("Identify")
         else:
             self._placing.hold()
 
@@ -367,7 +372,8 @@ class PlaceView(TaskPage):
         placing, shown = self._placing, self._shown
         measuring = placing.stage is Stage.MEASURING
         self.go_button.setEnabled(bool(shown and shown.primary) and not (shown and shown.skip))
-        restyle(self.go_button, "kind", "" if measuring and not placing.bracketed else "primary")
+        plain = self._controller.servo.view.unready or (measuring and not placing.bracketed(placing.target))
+        restyle(self.go_button, "kind", "" if plain else "primary")
         self.skip_button.setVisible(bool(shown and shown.skip))
         self.capture_button.setEnabled(measuring)
         self.release_button.setEnabled(self._holding)
@@ -401,7 +407,7 @@ class PlaceView(TaskPage):
         for key, box in self.boxes.items():
             entry = self._controller.model_list.entry(key)
             if entry is not None:
-                box.setIcon(line_icon(themes.current.model(entry.model.friction), entry.dash))
+                box.setIcon(line_icon(entry.style))
 
     def _draw_models(self) -> None:
         model_list, placing = self._controller.model_list, self._placing
@@ -416,6 +422,8 @@ def _tip(shown: Guidance, stage: Stage) -> str:
         return shown.text
     if shown.primary == "Connect":
         return "Connect to the chosen servo"
+    if shown.primary == USE:
+        return "Continue with an identification that also uses the placed points"
     if shown.primary == "Acknowledge":
         return "Acknowledge the fault; the servo may be driven again"
     if stage is Stage.MEASURING:

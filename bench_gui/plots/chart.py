@@ -22,7 +22,7 @@ pg.setConfigOptions(antialias=True, useOpenGL=False)
 Array = NDArray[np.float64]
 Source = Callable[[], tuple[Array, Array]]
 """Returns x and y of a curve at full resolution, in the units of its axes."""
-LABEL_SIZE, TICK_SIZE = 10, 11
+LABEL_SIZE, TICK_SIZE = 11, 12
 """Font sizes of axis names and tick values [px]."""
 LOW = 80
 """A plot below this height has fewer ticks [px]."""
@@ -37,8 +37,8 @@ SETTLED = 200
 
 
 def pen(colour: str | QColor, width: float = 1.0, pattern: tuple[float, ...] | None = None) -> QPen:
-    """Return a cosmetic pen; live curves keep a width of 1, because wider lines cost several times as much."""
-    made = pg.mkPen(colour, width=width)
+    """Return a cosmetic pen, of a curve as `pen(*style)`; colour: a meaning as in `Style`, or a QColor."""
+    made = pg.mkPen(themes.current.colour(colour) if isinstance(colour, str) else colour, width=width)
     if pattern is not None:
         made.setDashPattern(list(pattern))
     return made
@@ -162,6 +162,8 @@ class Chart(pg.GraphicsView):
     """
 
     empty_text = "Nothing to show yet"
+    belongs_to = ""
+    """What the curves are of, such as a run: part of the axis' name in readings and exports."""
 
     def __init__(
         self, name: str, left: str, left_unit: str, *, bottom: str = "", log: bool = False, log_bottom: bool = False
@@ -265,6 +267,13 @@ class Chart(pg.GraphicsView):
         self.add_item(curve, fitted=True)
         return curve
 
+    def add_live_band(self, z: float = 0.0) -> Any:
+        """Add an empty band for `show_live`: the closed line around it is filled."""
+        band = pg.PlotCurveItem(pen=None, fillLevel="enclosed", antialias=False)
+        band.setZValue(z)
+        self.add_item(band)
+        return band
+
     def add_area(self, area: PlotArea) -> None:
         """Shade an area below all curves."""
         edges = [pg.PlotCurveItem(area.x, edge, connect="finite") for edge in (area.low, area.high)]
@@ -296,6 +305,11 @@ class Chart(pg.GraphicsView):
     def left(self) -> tuple[str, str]:
         """Name and unit of the left axis."""
         return self._left, self._left_unit
+
+    @property
+    def full_name(self) -> str:
+        """Name of the left axis after what its curves belong to."""
+        return f"{self.belongs_to}: {self._left}" if self.belongs_to else self._left
 
     @property
     def bottom(self) -> tuple[str, str]:

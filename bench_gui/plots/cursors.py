@@ -118,8 +118,9 @@ class DeltaCursors(QObject):
         """Readings of every visible curve, from the top chart down."""
         first, second = self.values
         return [
-            Reading(curve.name, *chart.left, curve.colour, curve.at(first), curve.at(second))
+            Reading(curve.name, chart.full_name, chart.left[1], curve.colour, curve.at(first), curve.at(second))
             for chart in self._charts
+            if chart.isVisibleTo(chart.window())
             for curve in chart.seen()
             if curve.width
         ]

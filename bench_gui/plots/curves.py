@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench_gui.plots.chart import Chart
+from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.legend import Legend
+from bench_gui.plots.styles import Style
 
 Array = NDArray[np.float64]
 
@@ -28,10 +29,10 @@ class Curves:
         """Curves of a key, in the order they were added."""
         return [curve for _, curve in self._drawn[key]]
 
-    def add(self, chart: Chart, key: str, title: str, x: Array, y: Array, drawn: Any, z: float = 0.0) -> Any:
-        """Draw a curve with a pen and return it; title: name in exported files."""
+    def add(self, chart: Chart, key: str, title: str, x: Array, y: Array, style: Style, z: float = 0.0) -> Any:
+        """Draw a curve and return it; title: name in exported files."""
         curve = chart.add_curve(z, title)
-        curve.setPen(drawn)
+        curve.setPen(pen(*style))
         curve.setData(x, y)
         self._drawn.setdefault(key, []).append((chart, curve))
         return curve

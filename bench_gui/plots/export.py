@@ -11,8 +11,8 @@ from pathlib import Path
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QMenu, QToolButton, QWidget
 
+from bench_gui.headless.palette import THEMES, Theme, load_theme
 from bench_gui.plots.chart import Chart
-from bench_gui.theme import THEMES, Theme, load_theme
 from bench_gui.widgets.fields import tool
 from core.document.plot import CurvePanel, Plot, PlotArea, PlotCurve, labelled
 
@@ -67,7 +67,7 @@ def gather(charts: Sequence[Chart], title: str) -> Plot:
             continue
         panels.append(
             CurvePanel(
-                left=labelled(*chart.left),
+                left=labelled(chart.full_name, chart.left[1]),
                 bottom=labelled(*chart.bottom),
                 x_range=x_range,
                 y_range=(10.0 ** y_range[0], 10.0 ** y_range[1]) if chart.logarithmic else y_range,

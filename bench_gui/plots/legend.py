@@ -10,6 +10,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QToolButton, QWidget
 
 from bench_gui.icons import line_icon
+from bench_gui.plots.styles import Style
 from bench_gui.widgets.fields import tool
 
 SPACING = 6
@@ -22,9 +23,9 @@ class LegendEntry:
 
     key: str
     title: str
-    colour: str
-    pattern: tuple[float, ...] | None = None
-    width: float = 2.0
+    style: Style
+    band: bool = False
+    """True if the curve has a band around it."""
 
 
 class Legend(QWidget):
@@ -50,7 +51,7 @@ class Legend(QWidget):
         for entry in entries:
             button = tool(f"Show {entry.title}", f"Show or hide {entry.title}", "chip")
             button.setText(entry.title)
-            button.setIcon(line_icon(entry.colour, entry.pattern, entry.width))
+            button.setIcon(line_icon(entry.style, entry.band))
             button.setIconSize(QSize(22, 10))
             button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
             button.setCheckable(True)

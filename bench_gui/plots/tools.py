@@ -31,7 +31,7 @@ class PlotTools:
         *,
         symbol: str = "t",
         fit: Callable[[], object] | None = None,
-        lower: Callable[[], Chart] | None = None,
+        exported: Callable[[], Sequence[Chart]] | None = None,
     ) -> None:
         """Create the tools of some charts.
 
@@ -42,15 +42,13 @@ class PlotTools:
             save: `Controller.save_plot`.
             symbol: name of the lower axis.
             fit: shows everything; None fits each chart.
-            lower: returns the chart that currently replaces the last one, for exports.
+            exported: returns the charts to export; None: all.
         """
         self._charts = tuple(charts)
         self.fit = fit or self._fit_all
         self.cursors = DeltaCursors(self._charts)
         self.readout = CursorReadout(self.cursors, symbol, lambda: self._charts[-1].bottom[1])
-        self.export = PlotExport(
-            shown, lambda: gather((*self._charts[:-1], lower() if lower else self._charts[-1]), title()), save
-        )
+        self.export = PlotExport(shown, lambda: gather(exported() if exported else self._charts, title()), save)
         self.cursor_button: QToolButton = tool(
             "Cursors", "Show two cursors that read values and differences from the curves"
         )

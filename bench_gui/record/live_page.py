@@ -171,8 +171,10 @@ class LivePage(QWidget):
         ended = result is not None
         if result is not None:
             lost = result is not self._ended
-            count = counted(self.run.count, "sample") if lost else counted(result.skipped_cycles, "cycle")
-            said = (ending(queue.last, result), f"{count} {'received' if lost else 'skipped'}", twin.verdict)
+            kept = f"{counted(self.run.count if lost else result.samples, 'sample')} {'received' if lost else 'kept'}"
+            skipped = f"{counted(result.skipped_cycles, 'cycle')} skipped"
+            counts = (kept, "" if lost else skipped) if result.exit_status != "success" else (skipped,)
+            said = (ending(queue.last, result), *counts, twin.verdict)
             self.verdict.setText(" · ".join(filter(None, said)))
         for part in (self.verdict, self.again_button):
             part.setVisible(ended)

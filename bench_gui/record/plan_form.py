@@ -87,7 +87,7 @@ class PlanForm(QWidget):
         self.add_button.setText(f"Add {counted(missing, 'run')}" if missing else "Add runs")
         self.add_button.setEnabled(bool(missing) and not self._wrong)
         if not self._wrong:
-            self._say(self._too_heavy())
+            self._say(self._controller.setup.spec.too_weak(self._planning.plan.heaviest))
 
     def showEvent(self, event) -> None:
         """Catch up with changes made while the form was hidden."""
@@ -227,15 +227,6 @@ class PlanForm(QWidget):
         self._wrong = False
 
     # Updates.
-
-    def _too_heavy(self) -> str:
-        spec, torque = self._controller.setup.spec, self._planning.plan.heaviest_torque
-        if torque <= spec.stall_torque:
-            return ""
-        return (
-            f"The largest load at the largest length needs {torque:.2g} N·m, {spec.title} stalls at "
-            f"{spec.stall_torque:.2g} N·m: it cannot lift it"
-        )
 
     def _say(self, problem: str) -> None:
         self.problem.setText(problem)

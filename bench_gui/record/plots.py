@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 from bench_gui.plots.chart import Array, Chart, pen, show_live
 from bench_gui.plots.decimate import min_max
 from bench_gui.plots.legend import Legend, LegendEntry
+from bench_gui.plots.styles import BAND_OPACITY, GOAL, MEASURED
 from bench_gui.record.live import LiveRun
 from bench_gui.state.models import ModelEntry
 from bench_gui.theme import themes
@@ -28,7 +29,6 @@ from core.practice.twin import TwinMotion
 from drivers.limits import Limits
 
 NOTHING = np.empty(0)
-BAND_OPACITY = 0.55
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,7 @@ class LivePlots(QWidget):
         add = self.position.add_live_curve
         self.curves: dict[str, Any] = {
             "goal": add(1, "goal", lambda: self._whole_goal()),
-            "lower": add(1.2),
-            "upper": add(1.2),
+            "band": self.position.add_live_band(0.5),
             "twin": add(1.5, "twin", lambda: self._whole_twin()),
             "position": add(2, "measured", self._source("position")),
         }
@@ -185,7 +184,7 @@ class LivePlots(QWidget):
             columns = self._columns()
             for name, side in (("twin", 0.0), ("lower", -1.0), ("upper", 1.0)):
                 self._thinned[name] = min_max(motion.time, motion.position + side * motion.half_width, columns)
-        for name in ("twin", "lower", "upper"):
+        for name in ("twin", "band"):
             show_live(self.curves[name], NOTHING, NOTHING)
         self._colour()
         self._entries()
@@ -236,9 +235,13 @@ class LivePlots(QWidget):
         show_live(self.curves["position"], x.copy(), y * factor)
         self._grow("position", self.position, run.column("position"), factor, 0.1)
         now = float(time[-1])
-        for name, (when, values) in self._thinned.items():
-            shown = int(np.searchsorted(when, now, side="right"))
-            show_live(self.curves[name], when[:shown], values[:shown] * factor)
+        if self._thinned:
+            (x, y), (below, low), (above, high) = (
+                (when[: (shown := int(np.searchsorted(when, now, side="right")))], values[:shown] * factor)
+                for when, values in (self._thinned[name] for name in ("twin", "lower", "upper"))
+            )
+            show_live(self.curves["twin"], x, y)
+            show_live(self.curves["band"], np.append(below, above[::-1]), np.append(low, high[::-1]))
 
     def _show_strip(self, name: str, run: LiveRun) -> None:
         chart = self._placed[name]
@@ -292,32 +295,27 @@ class LivePlots(QWidget):
         chart.setAccessibleName(f"Live {strip.title.lower()}")
 
     def _colour(self) -> None:
-        theme = themes.current
-        self.curves["goal"].setPen(pen(theme.goal))
+        self.curves["goal"].setPen(pen(*GOAL))
         for name in ("position", *self._pinned):
-            self.curves[name].setPen(pen(theme.measured))
+            self.curves[name].setPen(pen(*MEASURED))
         for line in self._limit_lines:
-            line.setPen(pen(theme.fault))
+            line.setPen(pen("fault"))
         if self._entry is not None:
-            colour = QColor(theme.model(self._entry.model.friction))
-            self.curves["twin"].setPen(pen(colour, 1.0, self._entry.dash))
-            colour.setAlphaF(BAND_OPACITY)
-            for name in ("lower", "upper"):
-                self.curves[name].setPen(pen(colour))
+            style = self._entry.style._replace(width=1.0)
+            self.curves["twin"].setPen(pen(*style))
+            pale = QColor(themes.current.colour(style.colour))
+            pale.setAlphaF(BAND_OPACITY)
+            self.curves["band"].setBrush(pale)
 
     def _entries(self) -> None:
-        theme = themes.current
-        entries = [
-            LegendEntry("goal", "goal", theme.goal, width=1.0),
-            LegendEntry("measured", "measured", theme.measured),
-        ]
+        entries = [LegendEntry("goal", "goal", GOAL), LegendEntry("measured", "measured", MEASURED)]
         if self._entry is not None and self._twin is not None:
-            colour = theme.model(self._entry.model.friction)
-            entries.append(LegendEntry("twin", f"twin {self._entry.title}", colour, self._entry.dash))
+            style = self._entry.style._replace(width=1.0)
+            entries.append(LegendEntry("twin", f"twin {self._entry.title}", style, band=True))
         self.legend.set_entries(entries)
 
     def _toggle(self, key: str, on: bool) -> None:
-        names = {"goal": ("goal",), "twin": ("twin", "lower", "upper")}.get(key, ("position", *self._pinned))
+        names = {"goal": ("goal",), "twin": ("twin", "band")}.get(key, ("position", *self._pinned))
         for name in names:
             self.curves[name].setVisible(on)
         if on and self._run is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QMargins, Qt
 from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from bench_gui.record.queue import RecordQueue
@@ -68,7 +68,7 @@ class CountdownLabel(QLabel):
         )
         area = self.parentWidget()
         if area is not None:
-            self.resize(320, 130)
+            self.resize(self.sizeHint().grownBy(QMargins(16, 8, 16, 8)))
             self.move((area.width() - self.width()) // 2, (area.height() - self.height()) // 2)
         self.raise_()
         self.show()

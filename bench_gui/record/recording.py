@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QUndoStack
 
 from bench_gui.record.planning import Planning
 from bench_gui.record.queue import RecordQueue, ending
 from bench_gui.record.twin import Twin
+from bench_gui.state.journal import SERVO, Journal
 from bench_gui.state.library import Library
 from bench_gui.state.models import ModelList
 from bench_gui.state.servo_link import ServoLink, ServoView
@@ -34,8 +33,7 @@ class Recording(QObject):
         undo: QUndoStack,
         background: Background,
         compute: ComputeProcess,
-        log: Callable[[str, str], object],
-        say: Callable[[str, str], object],
+        journal: Journal,
     ) -> None:
         """Connect the parts.
 
@@ -47,18 +45,17 @@ class Recording(QObject):
             undo: Stack that receives edits of the plan.
             background: Thread for slow calls.
             compute: Process that simulates the twin.
-            log: Takes a level and a text, and does not interrupt the user.
-            say: Takes a level and a text, and shows it to the user.
+            journal: Receives the messages.
         """
         super().__init__()
-        self._servo, self._log, self._say = servo, log, say
+        self._servo, self._log = servo, journal.add
         self._record_when_ready = False
         self.queue = RecordQueue(servo, setup, library)
         self.plan = Planning(self.queue, setup, library, background, undo)
         self.twin = Twin(self.queue, servo, model_list, background, compute)
         for part in (self.queue, self.plan):
-            part.problem.connect(lambda text: say("error", text))
-        self.twin.alarmed.connect(lambda text: log("warning", text))
+            part.problem.connect(lambda text: journal.say("error", text, SERVO))
+        self.twin.alarmed.connect(lambda text: journal.add("warning", text))
         servo.faulted.connect(self._report_fault)
         servo.changed.connect(self._record_if_wanted)
         self.queue.ended.connect(self._judge_run)
@@ -94,13 +91,12 @@ class Recording(QObject):
             self._log("info" if self._servo.view.fault not in ("", EMERGENCY) else "fault", reason)
 
     def _judge_run(self, result: RunResult) -> None:
-        text = ending(self.queue.last, result)
+        """Log how a run ended; the page shows it below the curves."""
         recorder = self._servo.recorder
-        if result.exit_status == "abort" or (result.exit_status == "fail" and recorder and recorder.fault):
+        if result.exit_status != "success":
             # The user ended it, or the header shows the problem.
-            self._say("warning", f"{text.removesuffix('.')}. Its {result.samples} samples are kept.")
-        elif result.exit_status == "fail":
-            self._say("error", text)
+            known = result.exit_status == "abort" or (recorder and recorder.fault)
+            self._log("warning" if known else "error", ending(self.queue.last, result))
 
 
 def paper_set() -> list[Trajectory]:

@@ -28,6 +28,7 @@ class StartBar(QWidget):
         form: QWidget,
         chosen: Callable[[], Trajectory | str],
         add_missing: Callable[[], object],
+        identify: Callable[[], object],
     ) -> None:
         """Build the bar.
 
@@ -36,6 +37,7 @@ class StartBar(QWidget):
             form: The settings of the next run.
             chosen: Returns the trajectory of the form, or the reason why it cannot be recorded.
             add_missing: Adds the missing runs of the plan to the list.
+            identify: Goes to the page that identifies a model from the runs.
         """
         super().__init__()
         self._controller, self._form, self._chosen = controller, form, chosen
@@ -47,6 +49,10 @@ class StartBar(QWidget):
         self.reason.setAccessibleName("State of the list, or what is missing for a run")
         self.run_button = StartButton("Record", "", self.go, form)
         self.run_button.setMinimumHeight(26)
+        self.identify_button: QPushButton = button(
+            "Identify", "Continue with the identification of a model from these runs", identify
+        )
+        self.identify_button.setMinimumHeight(26)
         self.add_button = self._make_add(add_missing)
         self.pause_button: QPushButton = button("Pause", "", self._pause)
         self.abort_button: QPushButton = button(
@@ -57,11 +63,14 @@ class StartBar(QWidget):
             row.addWidget(part, 1)
         row.addStrut(ARROW_HEIGHT)
         column.addWidget(self.reason)
+        column.addWidget(self.identify_button)
         column.addWidget(self.run_button)
         column.addLayout(row)
         queue.changed.connect(self.refresh)
         queue.countdown.counted.connect(lambda _: self.refresh())
         controller.servo.changed.connect(lambda _: self.refresh())
+        for signal in (controller.library.runs_changed, controller.library.selection_changed):
+            signal.connect(self.refresh)
 
     def _make_add(self, add_missing: Callable[[], object]) -> QToolButton:
         made = tool("Add", "Add the chosen trajectory to the list, with the present bench", "")
@@ -141,6 +150,13 @@ class StartBar(QWidget):
         self.run_button.setText(self._text())
         self.run_button.setAccessibleName(self.run_button.text())
         self.run_button.setEnabled(not queue.active)
+        runs = self._recorded
+        self.identify_button.setVisible(runs > 0)
+        self.identify_button.setText(f"Identify {counted(runs, 'run')}")
+        self.identify_button.setAccessibleName(self.identify_button.text())
+        unready = self._controller.servo.view.unready
+        for part, now in ((self.run_button, not runs), (self.identify_button, runs)):
+            restyle(part, "kind", "primary" if now and not unready else "")
         tip = "Record the waiting runs of the list, from the top" if queue.waiting else "Record the chosen trajectory"
         self.run_button.setToolTip(capitalised(missing) or tip)
         reason = capitalised(missing) if self._asked else queue.reason
@@ -151,6 +167,13 @@ class StartBar(QWidget):
         self.pause_button.setToolTip("Finish the present run and start no other; Resume cancels the pause")
         self.pause_button.setEnabled(queue.active)
         self.abort_button.setEnabled(queue.active)
+
+    @property
+    def _recorded(self) -> int:
+        """Number of runs to identify from once all were recorded that were requested; else 0."""
+        queue = self._controller.queue
+        ended = any(result.exit_status == "success" for _, result in queue.past)
+        return len(self._controller.library.for_fit()) if ended and not queue.active and not queue.waiting else 0
 
     def _text(self) -> str:
         controller, queue = self._controller, self._controller.queue

@@ -6,7 +6,7 @@ import math
 
 from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QLabel, QStackedWidget, QTabBar, QWidget
+from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
@@ -21,7 +21,9 @@ from bench_gui.state.servo_link import ServoView
 from bench_gui.widgets.bench_form import BenchForm
 from bench_gui.widgets.fields import Section, describe, hbox, label, number, refusals, vbox
 from bench_gui.widgets.page import TaskPage
+from bench_gui.widgets.tabs import Segments
 from core.base.units import fixed
+from core.base.words import counted
 from core.motion.trajectories import Trajectory
 
 _READINGS = (
@@ -55,17 +57,21 @@ class RecordView(TaskPage):
         self.live, self.plots = self.page.run, self.page.plots
         self.tasks.addWidget(self.page)
         self.tasks.addWidget(self._make_list())
-        self.tabs.currentChanged.connect(self._turn)
         self.form = TrajectoryForm(controller.undo)
         controller.settings.keep("trajectory", self.form.state, self.form.restore, self.form.changed)
         self.form.show_in(controller.angle_unit)
         self.form.changed.connect(self._form_changed)
         self.settings.addWidget(self.form)
-        self.settings.addWidget(BenchForm(controller.setup))
+        self.bench = BenchForm(controller.setup)
+        self.settings.addWidget(self.bench)
         self.settings.addWidget(self._make_start())
         self.settings.addStretch(1)
         self.start = StartBar(
-            controller, self.inspector, lambda: self._problem or self._trajectory or "", self.plan.add_missing
+            controller,
+            self.inspector,
+            lambda: self._problem or self._trajectory or "",
+            self.plan.add_missing,
+            lambda: self.task_wanted.emit("Identify"),
         )
         controller.queue.refused = lambda: next(iter(refusals(self.inspector)), "")
         self.actions_column.addWidget(self.start)
@@ -76,6 +82,7 @@ class RecordView(TaskPage):
         controller.queue.changed.connect(self._queue_changed)
         controller.angle_unit_changed.connect(self._change_unit)
         controller.setup.changed.connect(self._show_rate)
+        controller.setup.changed.connect(self._show_waiting)
         self._meet()
         self._show_servo(controller.servo.view)
 
@@ -99,8 +106,8 @@ class RecordView(TaskPage):
             ActionSpec("A&bort the run", queue.abort, "Ctrl+.", "", lambda: queue.active),
             ActionSpec("Record the last run again", page.again, enabled=page.again_button.isVisible),
             ActionSpec("Freeze the live plots", page.freeze.toggle, "Ctrl+Shift+F", page.freeze.toolTip()),
-            ActionSpec("Show live plots", lambda: self.tabs.setCurrentIndex(LIVE)),
-            ActionSpec("Show the list of runs", lambda: self.tabs.setCurrentIndex(LIST)),
+            ActionSpec("Show live plots", lambda: self.tabs.choose(LIVE)),
+            ActionSpec("Show the list of runs", lambda: self.tabs.choose(LIST)),
         ]
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -117,11 +124,7 @@ class RecordView(TaskPage):
 
     def _add_head(self) -> dict[str, QLabel]:
         row = hbox(spacing=12)
-        self.tabs = describe(QTabBar(), "Live or list", "The present run, or all runs: recorded, failed, waiting")
-        self.tabs.addTab("Live")
-        self.tabs.addTab("List")
-        self.tabs.setExpanding(False)
-        self.tabs.setUsesScrollButtons(False)
+        self.tabs = Segments([("Live", "The present run"), ("List", "All runs: recorded, failed, waiting")], self._turn)
         row.addWidget(self.tabs, 0, Qt.AlignmentFlag.AlignBottom)
         row.addSpacing(12)
         readings: dict[str, QLabel] = {}
@@ -197,6 +200,15 @@ class RecordView(TaskPage):
         with QSignalBlocker(self.rate):
             self.rate.setValue(self._controller.setup.rate)
 
+    def _show_waiting(self) -> None:
+        """Say which load the waiting runs keep; those of a plan have their own."""
+        setup, waiting = self._controller.setup, self._controller.queue.waiting
+        headers = [run.header for run in waiting if run.cell is None]
+        other = [h for h in headers if (h.bench, h.settings.kp) != (setup.bench, setup.kp)]
+        loads = dict.fromkeys(f"{h.bench.mass:g} kg at {h.bench.length:g} m, kp {h.settings.kp:g}" for h in other)
+        keep = "keeps" if len(other) == 1 else "keep"
+        self.bench.show_waiting(f"{counted(len(other), 'waiting run')} {keep} {'; '.join(loads)}" if other else "")
+
     def _form_changed(self) -> None:
         """Replace the curves of the last run by a preview of the next."""
         if not self._controller.queue.active:
@@ -242,7 +254,8 @@ class RecordView(TaskPage):
         elif queue.running is None and queue.waiting:
             self.page.prepare(queue.waiting[0].trajectory)
         waiting = len(queue.waiting)
-        self.tabs.setTabText(LIST, f"List ({waiting} waiting)" if waiting else "List")
+        self.tabs.buttons[LIST].setText(f"List ({waiting} waiting)" if waiting else "List")
+        self._show_waiting()
         self._preview()
 
     def _change_unit(self) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bench_gui.headless.palette import paper_colour
+from bench_gui.headless.palette import LIGHT
 from bench_gui.headless.symbols import mathtext
 from bench_gui.plots.heat import heat_colours, ink_on
 from core.base.atomic import write_atomically
@@ -141,7 +141,7 @@ def _columns(names: Sequence[str]) -> int:
 
 def _draw_curves(axes: Axes, panel: CurvePanel) -> None:
     for area in panel.areas:
-        colour = paper_colour(area.colour)
+        colour = LIGHT.colour(area.colour)
         axes.fill_between(
             area.x, area.low, area.high, color=colour, alpha=area.opacity, linewidth=0, label=area.name or None
         )
@@ -150,7 +150,7 @@ def _draw_curves(axes: Axes, panel: CurvePanel) -> None:
         axes.plot(
             curve.x,
             curve.y,
-            color=paper_colour(curve.colour),
+            color=LIGHT.colour(curve.colour),
             alpha=curve.opacity,
             linewidth=0.75 * curve.width,
             linestyle=dashes if curve.width else "none",
@@ -198,7 +198,7 @@ def _draw_bars(axes: Axes, panel: BarPanel) -> None:
     width = min(WIDEST_BAR, 0.8 / max(1, len(panel.series)))
     for i, series in enumerate(panel.series):
         values = np.array(series.values)
-        colours = [paper_colour(colour) for colour in series.colours or (series.colour,) * len(values)]
+        colours = [LIGHT.colour(colour) for colour in series.colours or (series.colour,) * len(values)]
         shift = (i - (len(panel.series) - 1) / 2) * width
         drawn = axes.bar(
             places + shift,

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from bench_gui.plots.chart import Chart, pen
+from bench_gui.plots.chart import Chart
 from bench_gui.plots.curves import Curves
 from bench_gui.plots.legend import Legend, LegendEntry
-from bench_gui.plots.stack import stacked
+from bench_gui.plots.stack import LEGIBLE, stacked
+from bench_gui.plots.styles import Style
 from bench_gui.theme import themes
 from bench_gui.widgets.fields import vbox
 from core.document.plot import CurvePanel, Plot, parted
@@ -22,13 +23,12 @@ class PlotView(QWidget):
     >>> view.show_plot(plot)
     """
 
-    def __init__(self, names: Sequence[str], *, shares: Sequence[int] = (), least: int = 13) -> None:
+    def __init__(self, names: Sequence[str], *, shares: Sequence[int] = ()) -> None:
         """Create empty charts.
 
         Args:
             names: accessible names of the charts.
             shares: of the height, for charts above each other; without, they are side by side.
-            least: least height of a share [px].
         """
         super().__init__()
         column = vbox(self, spacing=4)
@@ -44,9 +44,9 @@ class PlotView(QWidget):
         """Row of the charts; callers append the readout to it."""
         self.row.setSpacing(8)
         if shares:
-            self.row.addWidget(stacked(self.charts, shares, least), 1)
+            self.row.addWidget(stacked(self.charts, shares, LEGIBLE), 1)
         for chart in self.charts if not shares else ():
-            chart.setMinimumHeight(60)
+            chart.setMinimumHeight(LEGIBLE)
             self.row.addWidget(chart, 1)
         column.addLayout(self.row, 1)
         self._plot: Plot | None = None
@@ -93,10 +93,9 @@ class PlotView(QWidget):
             chart.set_left(*parted(panel.left))
             chart.set_bottom(panel.bottom)
             for curve in panel.curves:
-                colour = themes.current.colour(curve.colour)
                 name = curve.name if curve.legend is None else curve.legend
-                drawn = pen(colour, curve.width, curve.dash)
-                self._curves.add(chart, name, curve.name, curve.x, curve.y, drawn, curve.z)
-                entries.setdefault(name, LegendEntry(name, name, colour, curve.dash, curve.width))
+                style = Style(curve.colour, curve.width, curve.dash)
+                self._curves.add(chart, name, curve.name, curve.x, curve.y, style, curve.z)
+                entries.setdefault(name, LegendEntry(name, name, style))
         self.legend.set_entries(list(entries.values()))
         self._curves.follow(self.legend)

@@ -8,9 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QByteArray, QChildEvent, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QShowEvent
-from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QMainWindow, QTabBar, QToolButton, QWidget
+from PySide6.QtCore import QByteArray, QChildEvent, QEvent, QObject, QPointF, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QMouseEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QDockWidget,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QMainWindow,
+    QTabBar,
+    QToolButton,
+    QWidget,
+)
 
 from bench_gui.theme import dress, themes
 from bench_gui.widgets.fields import tool
@@ -51,7 +61,11 @@ class DockTitle(QFrame):
         else:
             row.addWidget(head, 1)
         self.fold_button: QToolButton = tool(f"Fold {name}", f"Fold or unfold {name}", "title", "fold", 12)
+        self._fold, self._pressed = fold, QPointF()
         if fold is not None:
+            self.setToolTip("Click to fold or unfold, drag to move")
+            # The dock takes the mouse from here to move itself.
+            dock.installEventFilter(self)
             self.fold_button.clicked.connect(fold)
             row.addWidget(self.fold_button)
         self.float_button: QToolButton = tool(f"Float {name}", f"Float or dock {name}", "title", "float", 12)
@@ -62,6 +76,17 @@ class DockTitle(QFrame):
         self.hide_button.clicked.connect(dock.hide)
         row.addWidget(self.float_button)
         row.addWidget(self.hide_button)
+
+    def eventFilter(self, dock: QObject, event: QEvent) -> bool:
+        """Fold or unfold on a click on the title, which is not the end of a drag."""
+        if isinstance(event, QMouseEvent) and event.button() is Qt.MouseButton.LeftButton:
+            if event.type() == QEvent.Type.MouseButtonPress:
+                self._pressed = event.globalPosition()
+            elif event.type() == QEvent.Type.MouseButtonRelease and self._fold is not None:
+                moved = (event.globalPosition() - self._pressed).manhattanLength()
+                if moved < QApplication.startDragDistance() and self.geometry().contains(event.position().toPoint()):
+                    self._fold()
+        return False
 
 
 _STYLE = """

@@ -17,8 +17,8 @@ SESSION_HEIGHT = 164
 """Initial height of the session's dock [px]."""
 LOW = 640
 """A window below this height has no room for both session and page [px]."""
-USE_THE_SESSION = ("Record", "Identify", "Compare")
-"""Tasks on which the session is unfolded unless the user folded it there."""
+USE_THE_SESSION = ("Record",)
+"""Tasks on which the session is unfolded unless the user folded it there; elsewhere curves need the height."""
 
 
 class Layout:

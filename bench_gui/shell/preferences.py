@@ -1,4 +1,4 @@
-"""Dialog of all settings that apply to every session; each change takes effect at once."""
+"""Dialog of all settings that apply to every session."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from bench_gui.controller import Controller
 from bench_gui.record.countdown import LONGEST_COUNTDOWN
+from bench_gui.settings import TEXT_SIZES
 from bench_gui.shell.menus import Menus
 from bench_gui.widgets.fields import ElidedLabel, Section, button, choice, describe, number
 from sessions.folders import HOME_VARIABLE, as_person_writes, home
@@ -29,7 +30,7 @@ CHOICE_WIDTH = 150
 
 
 class PreferencesDialog(QDialog):
-    """Units, theme, countdown, capture key, sessions folder, and a list of the shortcuts."""
+    """Units, theme, text size, countdown, capture key, sessions folder, and a list of the shortcuts."""
 
     def __init__(self, owner: QWidget, controller: Controller, menus: Menus, units: QActionGroup, themes: QActionGroup):
         """Build the dialog.
@@ -49,6 +50,11 @@ class PreferencesDialog(QDialog):
         section = Section("Preferences")
         self.units = _repeat("Angles", "Unit of every angle shown; files are always in radians", units)
         self.theme = _repeat("Theme", "Colours of the window", themes)
+        sizes: list[tuple[str, object]] = [(f"{size} px", size) for size in TEXT_SIZES]
+        self.text_size = choice("Text size", "Size of the text and of everything around it, from the next start", sizes)
+        self.text_size.setFixedWidth(CHOICE_WIDTH)
+        self.text_size.setCurrentIndex(TEXT_SIZES.index(settings.text_size))
+        self.text_size.currentIndexChanged.connect(lambda place: settings.set("text_size", TEXT_SIZES[place]))
         self.countdown = number(
             "Countdown",
             "Time before a real servo starts to move, in which Abort cancels the run",
@@ -69,6 +75,7 @@ class PreferencesDialog(QDialog):
         self.key.editingFinished.connect(self._set_key)
         section.row("Angles", self.units)
         section.row("Theme", self.theme)
+        section.row("Text size, from the next start", self.text_size)
         section.row("Countdown of a real servo", self.countdown)
         section.row("Capture key", self.key)
         column = QVBoxLayout(self)
@@ -76,7 +83,11 @@ class PreferencesDialog(QDialog):
         column.addLayout(self._folder())
         column.addWidget(_shortcuts(menus), 1)
         box = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        describe(box.button(QDialogButtonBox.StandardButton.Close), "Close", "Changes take effect at once")
+        describe(
+            box.button(QDialogButtonBox.StandardButton.Close),
+            "Close",
+            "Changes take effect at once, the text size at the next start",
+        )
         box.rejected.connect(self.reject)
         column.addWidget(box)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QStackedWidget, QTabWidget, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from bench_gui.controller import Controller
 from bench_gui.shell.tasks import BENCH, EXPORT, IDENTIFY, PLACE, RECORD
@@ -38,6 +38,7 @@ class UnderWay(QObject):
         )  # fmt: skip
         self.driving = Activity("Servo", missed="the servo is driven", moves=True)
         self.reading = Activity("Session", library.give_up, "Cancel", "Stop reading; an import then changes nothing")
+        servo.announced.connect(lambda text: self._activities.note(self.connecting, text))
         for heard in (servo.changed, queue.changed):
             heard.connect(self._look_at_servo)
         queue.ended.connect(self._note_run)
@@ -58,8 +59,7 @@ class UnderWay(QObject):
     def _look_at_servo(self) -> None:
         queue, servo = self._controller.queue, self._controller.servo
         running = queue.current is not None
-        if self._follow(self.connecting, servo.view.connecting) and not self.connecting.text:
-            self.connecting.text = "the first connection compiles the simulation, about a minute"
+        self._follow(self.connecting, servo.view.connecting)
         self._follow(self.recording, running)
         self._follow(self.holding, servo.holding and not running)
         self._follow(self.driving, servo.busy and not servo.holding and not running)
@@ -105,10 +105,9 @@ class UnderWay(QObject):
 
 
 def bring_into_sight(widget: QWidget) -> None:
-    """Make a widget visible by switching every stack and tab on the way to it."""
+    """Make a widget visible by switching every stack on the way to it."""
     outer = widget.parentWidget()
     while outer is not None:
         if isinstance(outer, QStackedWidget):
-            tabs = outer.parentWidget()
-            (tabs if isinstance(tabs, QTabWidget) else outer).setCurrentWidget(widget)
+            outer.setCurrentWidget(widget)
         widget, outer = outer, outer.parentWidget()

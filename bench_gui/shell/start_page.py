@@ -41,6 +41,7 @@ class StartPage(QWidget):
         show_task: Callable[[int], object],
         bench: Callable[[], BenchView],
         open_session: Callable[[], object],
+        import_recordings: Callable[[], object],
         tour: Callable[[], object],
     ) -> None:
         """Build the page.
@@ -50,6 +51,7 @@ class StartPage(QWidget):
             show_task: Opens the page of a task.
             bench: Returns the Bench page.
             open_session: Asks for a session.
+            import_recordings: Asks for recordings of another program.
             tour: Starts the guided tour.
         """
         super().__init__()
@@ -61,33 +63,28 @@ class StartPage(QWidget):
             "Start with the servo's typical load, an empty queue and no session; saved sessions are kept",
             self._begin_anew,
         )
+        self.import_button = button("Import recordings…", "Import CSV files and others", import_recordings, "flat")
         for made in (self.continue_button, self.example_button, self.new_button):
             made.setAutoDefault(True)
         self.name: ElidedLabel = describe(ElidedLabel(), "Last session", "")
         self.facts: QLabel = describe(label("", "muted"), "Runs and last result", "Error of the recommended model")
         self._last = _card(self.name, self.facts, self.continue_button)
-        example = _card(
-            label("Example: a real XL330"),
-            label("Eight recordings of a Dynamixel XL330-M288", "muted"),
-            self.example_button,
-        )
-        new = _card(label("New bench"), label("Set up the servo and its pendulum", "muted"), self.new_button)
         middle = QWidget()
         middle.setMaximumWidth(WIDEST)
         column = QVBoxLayout(middle)
         column.setSpacing(14)
-        cards = QHBoxLayout()
-        cards.setSpacing(14)
-        for card in (self._last, example, new):
-            cards.addWidget(card, 1)
         column.addStretch(2)
-        column.addLayout(cards)
+        headline = label("Turn recordings of a servo on a pendulum into a model for your simulator", "empty")
+        headline.setWordWrap(True)
+        column.addWidget(headline)
+        column.addLayout(self._cards())
         column.addSpacing(8)
         column.addWidget(self._servos())
         column.addSpacing(8)
         column.addLayout(
             _row(
                 button("Open session…", "Choose the folder of a session", open_session, "flat"),
+                self.import_button,
                 button("Guided tour", "Learn the workflow step by step", tour, "flat"),
             )
         )
@@ -100,6 +97,19 @@ class StartPage(QWidget):
         for signal in (library.runs_changed, fitting.changed, fitting.recalled, controller.servo.changed):
             signal.connect(self._show)
         self._show()
+
+    def _cards(self) -> QHBoxLayout:
+        example = _card(
+            label("Example: a real XL330"),
+            label("Eight recordings of a Dynamixel XL330-M288", "muted"),
+            self.example_button,
+        )
+        new = _card(label("New bench"), label("Set up the servo and its pendulum", "muted"), self.new_button)
+        cards = QHBoxLayout()
+        cards.setSpacing(14)
+        for card in (self._last, example, new):
+            cards.addWidget(card, 1)
+        return cards
 
     def _servos(self) -> Section:
         section = Section("Or start with a servo")

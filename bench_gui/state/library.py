@@ -46,6 +46,8 @@ class Library(QObject):
     """Emitted with models identified earlier, list[ServoModel]."""
     table_found = Signal(object, object)
     """Emitted with paths to import, list[Path], and the UnknownTableError of a table among them."""
+    imported = Signal()
+    """Emitted after recordings were imported."""
     problem = Signal(str)
     notice = Signal(str)
 
@@ -257,6 +259,7 @@ class Library(QObject):
             text = f"{counted(count, 'run')} imported into {self.title}"
             if current is not None and contents.session is not current:
                 text = f"{_reason(locked)}; {counted(count, 'run')} imported into a new session, {self.title}"
+            self.imported.emit()
             self.notice.emit(f"{text}; skipped {_first(passed_over)}" if passed_over else text)
 
         self._begin("Import")

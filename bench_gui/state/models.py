@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from bench_gui.plots.dashes import CATALOGUE_DASH, FILE_DASH, IDENTIFIED_DASH
+from bench_gui.plots.styles import CATALOGUE_DASH, FILE_DASH, IDENTIFIED_DASH, Style
 from core.base.errors import ServoBenchError
 from core.servo.model import ServoModel
 from core.servo.shipped import load_model, shipped_models
@@ -37,9 +37,9 @@ class ModelEntry:
         return f"{name} {file.parent.name if file.stem == self.model.friction else file.stem}"
 
     @property
-    def dash(self) -> tuple[float, ...]:
-        """Dash pattern of its curves: dashes encode the origin, the colour encodes the friction model."""
-        return DASHES[self.origin]
+    def style(self) -> Style:
+        """Style of its curves: dashes encode the origin, the colour encodes the friction model."""
+        return Style(self.model.friction, 1.5, DASHES[self.origin])
 
 
 class ModelList(QObject):

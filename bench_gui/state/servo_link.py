@@ -21,6 +21,7 @@ from drivers.recorder import Phase, Recorder
 from drivers.recorder.link import EMERGENCY
 from drivers.recorder.messages import (
     Acknowledged,
+    Announced,
     Configured,
     ConfigureFailed,
     Connected,
@@ -103,6 +104,11 @@ class ServoView:
             ServoState.FAULT: "fault",
         }[self.state]
 
+    @property
+    def unready(self) -> bool:
+        """True if Connect, Acknowledge or Ready again, at the top of the window, is the next step with this servo."""
+        return self.kind in ("stopped", "fault") or (self.kind == "off" and not self.connecting)
+
     def essence(self) -> tuple[Any, ...]:
         """Values whose change is published immediately."""
         return (self.state, self.phase, self.connecting, self.title, self.fault, self.locked_for > 0.0)
@@ -141,6 +147,8 @@ class ServoLink(QObject):
     configure_failed = Signal(str)
     faulted = Signal(str)
     """Emitted with the reason why the servo was released and refuses commands: a fault, or `EMERGENCY`."""
+    announced = Signal(str)
+    """Emitted with the reason why connecting takes long."""
     acknowledged = Signal()
     problem = Signal(str)
 
@@ -375,7 +383,9 @@ class ServoLink(QObject):
         return self._recorder
 
     def _take(self, event: Event) -> None:
-        if isinstance(event, Connected):
+        if isinstance(event, Announced):
+            self.announced.emit(event.text)
+        elif isinstance(event, Connected):
             self._connecting = False
             self.connected.emit(event.identity)
         elif isinstance(event, ConnectFailed):

@@ -126,12 +126,13 @@ class BenchSetup(QObject):
     # For the program.
 
     def suit(self, spec: ServoSpec) -> None:
-        """Set the gains of another servo, and its typical load unless the user entered one."""
+        """Set the gains of another servo, and its typical load, undoably, unless the user entered one."""
         if spec.name != self.spec.name:
             untouched = self.bench == _suitable(self.spec).bench
-            usual = _suitable(spec)
             self.spec = spec
-            self.take(replace(usual if untouched else replace(usual, bench=self.bench), direction=self.direction))
+            self.take(replace(self._now, gains=_suitable(spec).gains))
+            if untouched:
+                self.edit_typical_load()
 
     def take(self, hanging: Hanging) -> None:
         """Replace load, mounting and gains, e.g. by the last ones."""

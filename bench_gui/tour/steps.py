@@ -40,11 +40,6 @@ def _recorded(window: MainWindow, result: Any) -> bool:
     return result.exit_status == "success"
 
 
-def _next_of(last: QWidget, before: QWidget) -> QWidget:
-    """The button that ends a task or, while it is disabled, the one that makes it possible."""
-    return last if last.isEnabled() else before
-
-
 def _holding(window: MainWindow, what: Any) -> bool:
     return window.controller.placing.active
 
@@ -107,9 +102,9 @@ STEPS = (
     ),
     Step(
         "Export",
-        "Choose your simulator and see which files are written and what the format cannot represent. Choose a "
-        "folder, then click Export.",
-        lambda window: [_next_of(window.export.export_button, window.export.folder_button)],
+        "Choose your simulator and see which files are written and what the format cannot represent. Then click "
+        "Export: the folder is made for you.",
+        lambda window: [window.export.export_button],
         lambda window: [window.controller.exporting.exported],
         EXPORT,
     ),

@@ -6,7 +6,18 @@ from PySide6.QtCore import QSignalBlocker
 from PySide6.QtWidgets import QButtonGroup, QComboBox, QDoubleSpinBox, QPushButton, QRadioButton, QWidget
 
 from bench_gui.state.setup import LARGEST_GAIN, BenchSetup
-from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, button, choice, describe, hbox, number
+from bench_gui.widgets.fields import (
+    FIELD_WIDTH,
+    AngleBox,
+    Section,
+    angle,
+    button,
+    choice,
+    describe,
+    hbox,
+    label,
+    number,
+)
 from core.base.errors import ServoBenchError
 from core.base.units import AngleUnit
 from core.motion.recording import DIRECTIONS
@@ -52,10 +63,17 @@ class LoadForm(Section):
         self.fields: dict[str, QDoubleSpinBox] = {}
         self._point_mass: list[QWidget] = []
         self._measured: list[QWidget] = []
+        self.weak = label("", "fault")
+        self.weak.setWordWrap(True)
+        self.weak.setAccessibleName("Servo too weak")
         setup.changed.connect(self._show)
 
     def add_load(self) -> None:
-        """Add the rows of a point mass and those of a measured load; only one kind is visible."""
+        """Add the rows of a point mass and those of a measured load; only one kind is visible.
+
+        Above them, say if the servo is too weak for the load.
+        """
+        self.wide(self.weak)
         for row in _POINT_MASS:
             self._point_mass += self._add(*row)
         for row in _MEASURED:
@@ -88,6 +106,8 @@ class LoadForm(Section):
             widget.setVisible(not self.is_measured)
         for widget in self._measured:
             widget.setVisible(self.is_measured)
+        self.weak.setText(self._setup.spec.too_weak(bench))
+        self.weak.setVisible(bool(self.weak.text()))
 
 
 class BenchForm(LoadForm):
@@ -95,12 +115,22 @@ class BenchForm(LoadForm):
 
     def __init__(self, setup: BenchSetup) -> None:
         super().__init__(setup, "Bench")
+        self.waiting = label("", "muted")
+        self.waiting.setWordWrap(True)
+        self.waiting.setAccessibleName("Waiting runs")
+        self.wide(self.waiting)
+        self.show_waiting("")
         tip = "Position gain kp that the next run writes to the servo"
         self.kp: QDoubleSpinBox = number("Position gain", tip, "", setup.kp, 0.01, LARGEST_GAIN, 2, 1.0)
         self.kp.valueChanged.connect(setup.edit_kp)
         self.row("Gain kp", self.kp)
         self.add_load()
         self._show()
+
+    def show_waiting(self, text: str) -> None:
+        """Show what the waiting runs keep of an earlier bench; empty if they have the present one."""
+        self.waiting.setText(text)
+        self.waiting.setVisible(bool(text))
 
     def _show(self) -> None:
         super()._show()

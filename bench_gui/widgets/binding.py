@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import Any, TypeVar, cast
 
 from PySide6.QtCore import QObject, QSignalBlocker, Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QLineEdit, QRadioButton, QSpinBox, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QLineEdit, QSpinBox, QWidget
 
 from bench_gui.widgets.fields import AngleBox, choice, describe, number, whole
 from core.identification.options import options_of
@@ -121,6 +121,8 @@ class Binding(QObject):
 
 def _access(widget: Any) -> tuple[Callable[[], Any], Callable[[Any], object], Any]:
     """Reader and writer of a widget's value, and its change signal."""
+    if hasattr(widget, "checked"):  # several check boxes, as in a `ChecksMenu`
+        return lambda: widget.checked, widget.check, widget.changed
     if isinstance(widget, QComboBox):
         return (
             widget.currentData,
@@ -133,7 +135,4 @@ def _access(widget: Any) -> tuple[Callable[[], Any], Callable[[Any], object], An
         return widget.value, widget.setValue, widget.valueChanged
     if isinstance(widget, QLineEdit):
         return lambda: widget.text().strip(), widget.setText, widget.textChanged
-    if isinstance(widget, QCheckBox | QRadioButton):
-        return widget.isChecked, widget.setChecked, widget.toggled
-    # Several check boxes, as in a `ChecksMenu`.
-    return lambda: widget.checked, widget.check, widget.changed
+    return widget.isChecked, widget.setChecked, widget.toggled

@@ -1,32 +1,32 @@
-"""Button with a menu of check boxes; its text shows the choice."""
+"""List of choices with check boxes; its text shows those that are checked."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QMenu, QPushButton
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QAction, QWheelEvent
+from PySide6.QtWidgets import QMenu
 
-from bench_gui.widgets.fields import FIELD_WIDTH, describe
+from bench_gui.widgets.fields import FIELD_WIDTH, ElidedComboBox, describe
 
 LONGEST = 16
-"""Longest text of the choice on the button [characters]; a longer one becomes a count."""
+"""Longest text of the choice in the field [characters]; a longer one becomes a count."""
 
 
-class ChecksMenu(QPushButton):
-    """Button with a menu of check boxes."""
+class ChecksMenu(ElidedComboBox):
+    """Field that opens a menu of check boxes in place of a list."""
 
     changed = Signal()
 
     def __init__(self, name: str, tip: str, items: Sequence[tuple[str, str, str]]) -> None:
-        """Create the button; items: key, short text and long text of each."""
+        """Create the field; items: key, short text and long text of each."""
         super().__init__()
         self._name, self._tip = name, tip
         self._short = {key: short for key, short, _ in items}
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setFixedWidth(FIELD_WIDTH)
-        menu = QMenu(self)
+        self.addItem("")
+        self._menu = menu = QMenu(self)
         menu.setToolTipsVisible(True)
         self.choices: dict[str, QAction] = {}
         for key, _, text in items:
@@ -35,8 +35,15 @@ class ChecksMenu(QPushButton):
             action.toggled.connect(lambda _: self._tell())
             menu.addAction(action)
             self.choices[key] = action
-        self.setMenu(menu)
         self._tell()
+
+    def showPopup(self) -> None:
+        """Open the menu."""
+        self._menu.popup(self.mapToGlobal(self.rect().bottomLeft()))
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Let the page scroll."""
+        event.ignore()
 
     @property
     def checked(self) -> tuple[str, ...]:
@@ -66,6 +73,6 @@ class ChecksMenu(QPushButton):
         text = ", ".join(self._short[key] for key in chosen)
         count, every = len(chosen), len(self.choices)
         short = text if len(text) <= LONGEST else f"all {every}" if count == every else f"{count} of {every}"
-        self.setText(short or "none")
+        self.setItemText(0, short or "none")
         describe(self, self._name, f"{self._tip}: {text or 'none'}")
         self.changed.emit()

@@ -306,6 +306,10 @@ class WholeBox(_NumberField, QSpinBox):
         super().__init__()
         self._follow()
 
+    def textFromValue(self, value: int) -> str:
+        """Show a true minus sign, as `NumberBox` does."""
+        return typeset(str(value))
+
     _parse = staticmethod(parse_whole)
 
 

@@ -1,7 +1,7 @@
-"""Notices: problems and news with their remedies, shown over the page outside its layout.
+"""Notices: problems and news with their remedies, shown over the page where they arose, outside its layout.
 
 notices = Notices(stack)
-notices.say("info", "Report written to report.html", path=Path("report.html"))
+notices.say("info", "Report written to report.html", path=Path("report.html"), task="Identify")
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, QUrl
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtGui import QDesktopServices, QShowEvent
 from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from bench_gui.icons import icon
@@ -19,18 +19,21 @@ from bench_gui.widgets.fields import MARGIN, button, hbox, restyle, tool, vbox
 WIDTH = 400
 """Width of a notice [px]."""
 MOST = 3
-"""Largest number of notices; older ones are hidden and remain in the log."""
+"""Largest number of notices on a page; older ones are removed and remain in the log."""
 READ_WITHIN = 8000
-"""Time until an info notice is hidden [ms]; warnings and errors stay until they are settled or dismissed."""
+"""Time until a notice that was seen is removed [ms]; problems with a cause stay until it is settled."""
 
 
 class Notice(QFrame):
     """One message with its level: info, warning or error."""
 
-    def __init__(self, level: str, text: str, cause: str, path: Path | None) -> None:
+    def __init__(self, level: str, text: str, cause: str, path: Path | None, task: str) -> None:
         super().__init__()
         self.setObjectName("notice")
-        self.level, self.cause = level, cause
+        self.level, self.cause, self.task = level, cause, task
+        self.timer = QTimer(self)
+        self.timer.setSingleShot(True)
+        self.timer.setInterval(READ_WITHIN)
         restyle(self, "level", level)
         row = hbox(self, spacing=8, margins=(10, 6, 6, 6))
         self.mark = QLabel()
@@ -47,6 +50,12 @@ class Notice(QFrame):
         row.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignTop)
         themes.follow(self._paint)
 
+    def showEvent(self, event: QShowEvent) -> None:
+        """Begin the time to read it; a page that is shown again does not prolong it."""
+        super().showEvent(event)
+        if not self.timer.isActive() and (self.level == "info" or not self.cause):
+            self.timer.start()
+
     def _paint(self) -> None:
         theme = themes.current
         colour = {"error": theme.fault, "warning": theme.moving}.get(self.level, theme.accent)
@@ -55,11 +64,12 @@ class Notice(QFrame):
 
 
 class Notices(QWidget):
-    """Stack of notices over a widget, newest at the bottom."""
+    """Stack of notices over a page, newest at the bottom; those of other pages wait until they are shown."""
 
-    def __init__(self, page: QWidget) -> None:
+    def __init__(self, page: QWidget, task: str = "") -> None:
+        """Create the stack over the first page; task: its task, empty for the start page."""
         super().__init__(page)
-        self._page = page
+        self._page, self._task = page, task
         self._column = vbox(self, spacing=6)
         self.notices: list[Notice] = []
         page.installEventFilter(self)
@@ -68,27 +78,26 @@ class Notices(QWidget):
     @property
     def texts(self) -> list[str]:
         """Texts of the visible notices, newest last."""
-        return [notice.text.text() for notice in self.notices]
+        return [notice.text.text() for notice in self._here]
 
-    def say(self, level: str, text: str, cause: str = "", path: Path | None = None) -> None:
-        """Show a message; it replaces an earlier one with the same text or cause."""
+    def say(self, level: str, text: str, cause: str = "", path: Path | None = None, task: str = "") -> None:
+        """Show a message on the page of a task, or on the present one; it replaces one with the same text or cause."""
+        task = task or self._task
         for earlier in [n for n in self.notices if n.text.text() == text or (cause and n.cause == cause)]:
             self._remove(earlier)
-        for oldest in self.notices[: -(MOST - 1)]:
+        for oldest in [n for n in self.notices if n.task == task][: -(MOST - 1)]:
             self._remove(oldest)
-        notice = Notice(level, text, cause, path)
+        notice = Notice(level, text, cause, path, task)
         notice.close_button.clicked.connect(lambda: self._remove(notice))
-        if level == "info":
-            QTimer.singleShot(READ_WITHIN, notice, lambda: self._remove(notice))
+        notice.timer.timeout.connect(lambda: self._remove(notice))
         self.notices.append(notice)
         self._column.addWidget(notice)
-        notice.show()
         self._place()
 
-    def lie_over(self, page: QWidget) -> None:
-        """Move over another widget."""
+    def lie_over(self, page: QWidget, task: str = "") -> None:
+        """Move over another page and show its notices."""
         self._page.removeEventFilter(self)
-        self._page = page
+        self._page, self._task = page, task
         page.installEventFilter(self)
         self.setParent(page)
         self._place()
@@ -112,15 +121,21 @@ class Notices(QWidget):
             notice.deleteLater()
             self._place()
 
+    @property
+    def _here(self) -> list[Notice]:
+        return [notice for notice in self.notices if notice.task == self._task]
+
     def _place(self) -> None:
-        self.setVisible(bool(self.notices))
+        here = self._here
+        self.setVisible(bool(here))
         room = self._page.rect().adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
         width = min(WIDTH, room.width())
         for notice in self.notices:
+            notice.setVisible(notice in here)
             notice.setFixedWidth(width)
             notice.ensurePolished()
         self._column.activate()
-        height = self._column.totalHeightForWidth(width) if self.notices else 0
+        height = self._column.totalHeightForWidth(width) if here else 0
         self.setGeometry(room.right() + 1 - width, room.bottom() + 1 - height, width, height)
         self.raise_()
 

@@ -5,7 +5,7 @@ The window shows the inspector of the visible task in a dock beside the picture.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
@@ -28,6 +28,8 @@ class TaskPage(QWidget):
 
     help_page = "index"
     """Help page that F1 opens on this task."""
+    task_wanted = Signal(str)
+    """Emitted with the name of the task that comes next."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -63,7 +63,7 @@ class StatusBar(QFrame):
         self.servo.setObjectName("servoName")
         self.numbers = label("", "muted")
         describe(self.numbers, "Supply and temperature", "Supply voltage and temperature of the servo")
-        self.connect_button: QToolButton = tool("Connect", "", "primary")
+        self.connect_button: QToolButton = tool("Connect", "", "")
         self.connect_button.clicked.connect(self._toggle)
         self.connect_button.setPopupMode(QToolButton.ToolButtonPopupMode.MenuButtonPopup)
         self.connect_button.setMinimumHeight(30)
@@ -95,8 +95,8 @@ class StatusBar(QFrame):
         row.addWidget(self.cycles)
         self.show_view(ServoView(), 0.0)
 
-    def show_view(self, view: ServoView, rate: float, priority: str = "") -> None:
-        """Show the servo's state; rate: sampling rate of its runs [Hz]."""
+    def show_view(self, view: ServoView, rate: float, priority: str = "", needed: bool = False) -> None:
+        """Show the servo's state; rate: sampling rate of its runs [Hz], needed: the page can do nothing without it."""
         restyle(self, "state", view.kind)
         restyle(self.state, "state", view.kind)
         self.state.setText(view.word)
@@ -108,7 +108,9 @@ class StatusBar(QFrame):
         ]
         self.numbers.setText("  ·  ".join(numbers))
         self._connected = view.state is not ServoState.DISCONNECTED or view.connecting
-        restyle(self.connect_button, "kind", "" if self._connected else "primary")
+        next_step = needed and view.unready
+        restyle(self.connect_button, "kind", "primary" if next_step and not self._connected else "")
+        restyle(self.acknowledge_button, "kind", "primary" if next_step else "")
         text = "Disconnect" if self._connected else "Connect"
         tip = (
             "Switch the motor off and disconnect the servo"
@@ -129,7 +131,7 @@ class StatusBar(QFrame):
             self.cycles.setText("")
 
     def _show_refusal(self, view: ServoView) -> None:
-        """Show why commands are refused, in the place of the less important numbers."""
+        """Show why commands are refused, in the place of the numbers."""
         refusing = view.state is ServoState.FAULT
         locked = f"locked for another {math.ceil(view.locked_for)} s" if view.locked_for > 0.0 else ""
         text = capitalised(view.fault)
@@ -139,8 +141,7 @@ class StatusBar(QFrame):
         self.fault.setToolTip(text)
         restyle(self.fault, "role", "fault" if refusing and not view.stopped else "muted")
         self.fault.setVisible(bool(text))
-        for part in (self.servo, self.numbers):
-            part.setVisible(not refusing)
+        self.numbers.setVisible(not refusing)
         self.acknowledge_button.setVisible(refusing)
         if refusing:
             name = "Ready again" if view.stopped else "Acknowledge"

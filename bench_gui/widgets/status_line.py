@@ -18,7 +18,7 @@ BLINK = 500
 
 
 class FaultBadge(QToolButton):
-    """Blinks while there are unread faults; a click opens the log."""
+    """Number of unread faults and errors; blinks for a fault until it is acknowledged. A click opens the log."""
 
     def __init__(self, look: Callable[[], object]) -> None:
         super().__init__()
@@ -30,19 +30,25 @@ class FaultBadge(QToolButton):
         self._timer = QTimer(self)
         self._timer.setInterval(BLINK)
         self._timer.timeout.connect(lambda: restyle(self, "lit", "" if self.property("lit") else "yes"))
-        self.show_count(0)
-
-    def show_count(self, count: int) -> None:
-        """Show the number of unread faults; zero hides the badge."""
-        text = counted(count, "fault")
-        self.setText(text)
-        describe(self, text, "Unread faults; click to read them in the log")
         restyle(self, "lit", "yes")
-        self.setVisible(count > 0)
-        if count:
+        self.show_count(0, 0)
+
+    def show_count(self, faults: int, errors: int) -> None:
+        """Show the number of unread faults and errors; without any, the badge is hidden."""
+        numbers = [counted(n, word) for n, word in ((faults, "fault"), (errors, "error")) if n]
+        text = ", ".join(numbers) or "No faults"
+        self.setText(text)
+        describe(self, text, "Unread messages; click to read them in the log")
+        self.setVisible(bool(numbers))
+        self.rest()
+        if faults:
             self._timer.start()
-        else:
+
+    def rest(self) -> None:
+        """Stop blinking, since the fault is acknowledged."""
+        if self._timer.isActive():
             self._timer.stop()
+            restyle(self, "lit", "yes")
 
 
 class StatusLine(QFrame):

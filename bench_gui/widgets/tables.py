@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPalette, QTextDocument
+from PySide6.QtGui import QColor, QPainter, QPalette, QResizeEvent, QShowEvent, QTextDocument
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
@@ -28,6 +28,39 @@ from bench_gui.widgets.text_table import Cell, Column, TextTable
 ROW_HEIGHT = 21
 
 
+class Header(QHeaderView):
+    """Header whose titles are elided only while the table has no room for them."""
+
+    def __init__(self) -> None:
+        super().__init__(Qt.Orientation.Horizontal)
+        self.setSectionsClickable(True)
+        self.setHighlightSections(False)
+        self.setStretchLastSection(True)
+        self.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        self.sectionCountChanged.connect(lambda *_: self._widen())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Use the new room."""
+        super().resizeEvent(event)
+        self._widen()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Use the room; widths are known once the table is styled."""
+        super().showEvent(event)
+        self._widen()
+
+    def _widen(self) -> None:
+        last = self.logicalIndex(self.count() - 1)
+        room = self.viewport().width() - self.length()
+        if self.stretchLastSection():
+            room += self.sectionSize(last) - self.sectionSizeHint(last)
+        for place in range(self.count()):
+            missing = self.sectionSizeHint(place) - self.sectionSize(place)
+            if 0 < missing <= room and not self.isSectionHidden(place):
+                self.resizeSection(place, self.sectionSizeHint(place))
+                room -= missing
+
+
 def plain_table(name: str, tip: str) -> QTableView:
     """Return a table without a grid, with selection of single rows."""
     table = describe(QTableView(), name, tip)
@@ -38,9 +71,7 @@ def plain_table(name: str, tip: str) -> QTableView:
     table.setTabKeyNavigation(False)
     table.verticalHeader().hide()
     table.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
-    table.horizontalHeader().setHighlightSections(False)
-    table.horizontalHeader().setStretchLastSection(True)
-    table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+    table.setHorizontalHeader(Header())
     table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
     return table
 

@@ -1,13 +1,13 @@
-"""Row of segments that selects what a page shows."""
+"""Segments that select what a page shows: the only style of tab in the window."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QButtonGroup, QFrame, QToolButton
+from PySide6.QtWidgets import QButtonGroup, QFrame, QStackedWidget, QToolButton, QWidget
 
-from bench_gui.widgets.fields import describe, hbox
+from bench_gui.widgets.fields import describe, hbox, vbox
 
 
 class Segments(QFrame):
@@ -39,3 +39,24 @@ class Segments(QFrame):
     def choose(self, place: int) -> None:
         """Select a segment as a click does."""
         self.buttons[place].setChecked(True)
+
+
+class Tabs(QWidget):
+    """Widgets shown one at a time below their segments."""
+
+    def __init__(self, parts: Sequence[tuple[QWidget, str, str]], beside: QWidget) -> None:
+        """Create the tabs; parts: widget, title and tooltip of each; beside: widget at the right of the segments."""
+        super().__init__()
+        self.stack = QStackedWidget()
+        for part, _, _ in parts:
+            self.stack.addWidget(part)
+        self.segments = Segments([(title, tip) for _, title, tip in parts], self.stack.setCurrentIndex)
+        self.stack.currentChanged.connect(self.segments.choose)
+        self.current_changed = self.stack.currentChanged
+        self.current, self.show_part = self.stack.currentWidget, self.stack.setCurrentWidget
+        head, column = hbox(spacing=8), vbox(self, spacing=6)
+        head.addWidget(self.segments)
+        head.addStretch(1)
+        head.addWidget(beside)
+        column.addLayout(head)
+        column.addWidget(self.stack, 1)

@@ -8,7 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QPainter
-from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtWidgets import QApplication, QStyledItemDelegate, QStyleOptionViewItem
 
 from bench_gui.icons import swatch
 from bench_gui.theme import Theme, themes
@@ -17,8 +17,6 @@ Index = QModelIndex | QPersistentModelIndex
 ROOT = QModelIndex()
 VALUE_ROLE = Qt.ItemDataRole.UserRole + 1
 """Role of the data that a delegate draws, see `Cell.value`."""
-FONT_SIZE = 12
-"""Font size of the cells [px]."""
 
 
 @dataclass(frozen=True)
@@ -135,8 +133,7 @@ class TextTable(QAbstractTableModel):
         if role == Qt.ItemDataRole.ForegroundRole and cell.tone:
             return QColor(getattr(themes.current, cell.tone))
         if role == Qt.ItemDataRole.FontRole and cell.bold:
-            font = QFont()
-            font.setPixelSize(FONT_SIZE)
+            font = QFont(QApplication.font())
             font.setBold(True)
             return font
         return None

@@ -53,8 +53,8 @@ class Activity:
     """Current step, or outcome."""
     share: float | None = None
     """Completed share, 0 … 1; None while unknown."""
-    left: str = ""
-    """Estimated time to its end; empty while unknown."""
+    time: str = ""
+    """Time spent of the time expected; empty at the beginning."""
     at: float = 0.0
     """Time of its start or end [s]."""
     listed: bool = False
@@ -68,10 +68,10 @@ class Activity:
 
     @property
     def words(self) -> str:
-        """Current step and time left, or the outcome."""
+        """Current step and time, or the outcome."""
         if self.state is State.STOPPING:
             return "stopping…"
-        return ", ".join(part for part in (self.text, self.left) if part)
+        return ", ".join(part for part in (self.text, self.time) if part)
 
     @property
     def in_words(self) -> str:
@@ -126,12 +126,14 @@ class Activities(QObject):
         """Set the progress of a job."""
         activity.share, activity.text = share.done, share.text
         if activity.pace is not None:
-            activity.left = activity.pace.left(share.done, share.recorded)
+            activity.time = activity.pace.in_words(share.done, share.recorded)
         self._changed = True
 
     def note(self, activity: Activity, text: str) -> None:
-        """Set the current step of a job, without progress."""
+        """Name work that is not part of a job's progress."""
         activity.text = text
+        if activity.pace is not None:
+            activity.pace.interrupted()
         self._changed = True
 
     def stopping(self, activity: Activity) -> None:
@@ -166,5 +168,5 @@ class Activities(QObject):
     def _put(self, activity: Activity, state: State, text: str) -> None:
         """Move a job to the end of the list."""
         self._all = [*(each for each in self._all if each is not activity), activity]
-        activity.state, activity.text, activity.left, activity.at = state, text, "", self._clock()
+        activity.state, activity.text, activity.time, activity.at = state, text, "", self._clock()
         self._changed = True

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bench_gui.identify.fit.messages import CostCurve, FitOverlay
 from core.base.errors import ServoBenchError
-from core.identification.overlay import worst_and_median
+from core.identification.overlay import JudgedRun, overlay, worst_first
 from core.motion.frequency import (
     NO_BAND,
     TOO_SHORT,
@@ -236,15 +236,20 @@ def fitted_overlay(
     initial: ServoModel | None,
     dt: float | None,
     supply: Supply,
+    judged: tuple[JudgedRun, ...],
+    chosen: str,
 ) -> FitOverlay:
-    """Simulate runs as in a fit, and select the worst and the median one.
+    """Simulate one run as in a fit: the chosen one, or the worst of them if none is chosen.
 
-    initial: model at the start of the search, simulated on the same runs; None: not shown.
+    initial: model at the start of the search, simulated on the same run; None: not shown.
+    judged: the runs' errors under this model, if they are known.
     """
     from sessions import Session
 
-    recordings = Session.open(session).load_for_fit(runs)
-    return FitOverlay(model.friction, worst_and_median(model, recordings, initial, dt=dt, supply=supply))
+    opened = Session.open(session)
+    judged = judged or worst_first(model, opened.load_for_fit(runs), dt=dt, supply=supply)
+    (run,) = opened.load_for_fit([chosen if chosen in runs else judged[0].id])
+    return FitOverlay(model.friction, judged, overlay(model, run, initial, dt=dt, supply=supply))
 
 
 def course_of_search(folder: Path) -> tuple[CostCurve, ...]:

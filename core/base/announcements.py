@@ -18,6 +18,6 @@ def listen(listener: Listener | None) -> None:
 
 
 def announce(text: str) -> None:
-    """Announce work that begins now, e.g. "compiling the kernels (once)"."""
+    """Announce work that begins now, e.g. "compiling the simulation, about 30 s, once"."""
     if _listener is not None:
         _listener(text)

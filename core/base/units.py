@@ -106,6 +106,21 @@ def typeset(text: str) -> str:
     return _MINUS.sub("−", text)
 
 
+_LONG = re.compile(r"(?<![\w.])\d+\.\d{2,}(?:e[+-]?\d+)?(?!\w|\.\d)")
+
+
+def readable(text: str) -> str:
+    """Return a text with at most four significant digits a number and true minus signs; `code` stays as it is."""
+
+    def short(number: re.Match[str]) -> str:
+        digits = number[0].partition("e")[0].replace(".", "").lstrip("0")
+        return significant(float(number[0])) if len(digits) > 4 else number[0]
+
+    parts = text.split("`")
+    parts[::2] = [typeset(_LONG.sub(short, part)) for part in parts[::2]]
+    return "`".join(parts)
+
+
 def grouped(count: int) -> str:
     """Return a whole number in groups of three digits, e.g. "20 807"; four digits stay together."""
     return f"{count:,}".replace(",", "\u202f") if abs(count) >= 10_000 else str(count)

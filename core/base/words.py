@@ -9,5 +9,5 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 
 def capitalised(text: str) -> str:
-    """Return a text with a capital first letter."""
-    return text[:1].upper() + text[1:]
+    """Return a text with a capital first letter, unless it begins with a symbol or a name such as k_t."""
+    return text if "_" in text.partition(" ")[0] else text[:1].upper() + text[1:]

@@ -89,7 +89,7 @@ class ExportResult(Tabular):
     files: tuple[Path, ...]
     """Written files, README.md last."""
     notes: tuple[str, ...] = ()
-    """Things the target cannot represent or does differently, as in the README."""
+    """Things the target cannot represent or does differently, as in the README; the first says what it cannot."""
     approximated: bool = False
     """True if the target cannot hold the model, so that the files describe the nearest servo it can hold."""
 

@@ -72,19 +72,18 @@ def export_model(
     with tempfile.TemporaryDirectory() as place:
         aside = Path(place)
         result = exporter.write(held, aside, chosen)
+        first = [fidelity(model, held.contact)] if drives and not result.approximated else []
         notes: list[str] = []
-        if drives and not result.approximated:
-            notes.append(fidelity(model, held.contact))
         if drives:
             notes += [*zero_notes(model), *step_notes(model, bench, settings)]
         if model.carried_over:
             notes.append(model.carried_over)
-        if notes:
-            add_notes(aside, held, target, notes)
+        if first or notes:
+            add_notes(aside, held, target, [*first, *notes])
         if checked:
             state_check(aside, held, target, checked)
         files = move_files(aside, Path(folder), held, target, result.files, force=force)
-    return ExportResult(files=tuple(files), notes=(*result.notes, *notes), approximated=result.approximated)
+    return ExportResult(files=tuple(files), notes=(*first, *result.notes, *notes), approximated=result.approximated)
 
 
 def check_export(

@@ -23,11 +23,11 @@ from core.servo.terms import CONTACT_TITLES
 WORTH_A_NOTE = 0.5
 """The README states larger differences between the motion at the identified time step and the converged one [mrad]."""
 
-EXACT = (
-    "Nothing is approximated: friction, control law, motor and command path are the identified ones. Only the "
-    "engine's discretisation error remains, which the check states."
+AS_IDENTIFIED = (
+    "Friction, control law, motor and command path are computed as identified. What the engine's time step adds is "
+    "found by the check."
 )
-"""Statement of an export without an approximation error."""
+"""Statement of an export that refits nothing; it must stay true beside any figure of a check."""
 
 _FRICTION = {
     "m1": "Coulomb–viscous friction",
@@ -53,17 +53,14 @@ def missing_terms(model: ServoModel, form: Form) -> list[str]:
 
 
 def fit_notes(approximation: Approximation, engine: str, missing: Sequence[str]) -> list[str]:
-    """Describe the approximation and its refitted values; `missing` comes from `missing_terms`."""
+    """Describe the approximation, then its refitted values; `missing` comes from `missing_terms`."""
     written = approximation.model
     friction = _FRICTION["m2" if written.friction == "m2" else "m1" if written.values["friction_base"] else "viscous"]
     what = friction.format(alpha=written.values.get("alpha", 1.0))
-    changed = ", ".join(approximation.refitted)
     values = ", ".join(f"{name} = {written.values[name]:.6g}" for name in approximation.refitted)
-    how = f"with {changed} refitted to the model's own motion ({values})" if changed else "with its values unchanged"
-    return [
-        f"{engine} cannot represent {', '.join(missing) or 'friction as a budget'}. The export holds the best "
-        f"servo with {what}, {how}.",
-    ]
+    how = "refitted to the model's own motion" if values else "with its values unchanged"
+    lost = f"{engine} cannot represent {', '.join(missing) or 'friction as a budget'}. The export holds the best "
+    return [f"{lost}servo with {what}, {how}.", *([f"Refitted: {values}."] if values else [])]
 
 
 def settings_note(settings: ServoSettings) -> str:
@@ -79,10 +76,10 @@ def settings_note(settings: ServoSettings) -> str:
 def fidelity(model: ServoModel, contact: str) -> str:
     """Describe how faithful a model without approximated values is to the identified one; `contact` is the written."""
     if contact == model.contact:
-        return EXACT
+        return AS_IDENTIFIED
     return (
         f"The model's contact is {CONTACT_TITLES[model.contact].lower()} and is written as a rigid one: friction no "
-        "longer yields before it slips. Everything else is as identified; the engine's discretisation error remains."
+        "longer yields before it slips. Everything else is computed as identified."
     )
 
 

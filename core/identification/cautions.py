@@ -11,13 +11,15 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from core.base.sealed import EDITED
-from core.base.units import milliradians
+from core.base.units import milliradians, significant
+from core.base.words import capitalised
 from core.identification.choice.recommendation import VALIDATION, Recommendation
 from core.identification.choice.rule import FEW_RUNS, listed
 from core.identification.coverage.findings import (
     BOUNDS,
     CAUSES,
     CROSS_VALIDATE,
+    EXPORT,
     FREEZE,
     HOLD_OUT,
     IDENTIFY,
@@ -32,9 +34,9 @@ from core.identification.coverage.findings import (
 from core.identification.defaults import SEARCH_SHARE
 from core.identification.evidence.model import STRIBECK, Evidence
 from core.identification.request import IdentificationRequest
-from core.identification.runs.split import Split
-from core.identification.verdict import Answer, Verdict
-from core.motion.trajectories import title_of
+from core.identification.runs.split import DEFAULT_RULE, Split
+from core.identification.verdict import Answer, Step, Verdict
+from core.motion.trajectories import PAPER_TRAJECTORIES, title_of
 from core.servo.model import EDITED_ENTRY, ServoModel
 
 UNSEEN = 1.5
@@ -52,8 +54,22 @@ FEWEST_TRIALS = 1000
 KNOWN = ("R", "kt", "armature")
 """Parameters that can be measured or looked up elsewhere: the first candidates to freeze."""
 
+LABELS = {
+    RESUME: "Resume",
+    IDENTIFY: "Identify again",
+    SEARCH: "Search longer",
+    FREEZE: "Freeze",
+    BOUNDS: "Change the bounds…",
+    POINTS: "Leave the points out",
+    HOLD_OUT: "Hold out",
+    CROSS_VALIDATE: "Cross-validate",
+    RECORD: "Record more runs",
+    "": "Show the warning",
+}
+"""Text of the button of each action; those of some also name what they act on, see `step_of`."""
+
 COSTS = (
-    ("edited", "stopped"),
+    ("edited", "stopped", "one_run"),
     ("cause_",),
     ("unusable", "sign", "header_"),
     ("search", "repeats"),
@@ -167,6 +183,11 @@ def answer_about(found: Results, friction: str = "") -> Answer:
         KeyError: The identification has no such model.
     """
     result = found[friction] if friction else found.recommended
+    warnings = cautions(found, friction)
+    # What was stopped is resumed first: every other remedy would throw its work away.
+    due = sorted(
+        (one for one in warnings if one.severity != "note" and one.remedy), key=lambda one: one.action != RESUME
+    )
     return Answer(
         verdict=Verdict(
             friction=result.model.friction,
@@ -175,8 +196,29 @@ def answer_about(found: Results, friction: str = "") -> Answer:
             by=found.recommendation.by,
             diagnosis=found.diagnosis,
         ),
-        warnings=cautions(found, friction),
+        warnings=warnings,
+        step=step_of(due[0], result.model)
+        if due
+        else Step(action=EXPORT, label="Export…", text="Export the model: there are no objections."),
     )
+
+
+def step_of(warning: Finding, model: ServoModel) -> Step:
+    """Return the step that carries out the remedy of a warning about a model."""
+    label, subject = LABELS[warning.action], warning.subject
+    if warning.action == HOLD_OUT:
+        label = capitalised(held_out_words(subject))
+    elif warning.action == FREEZE:
+        name, _, value = subject.partition("=")
+        parameter = model.parameters[name]
+        unit = "" if parameter.unit == "1" else f" {parameter.unit}"
+        label = f"Freeze {parameter.description.partition(',')[0]} at {significant(float(value))}{unit}"
+    elif warning.action == RECORD and subject:
+        label = f"Record {subject} more"
+    # A remedy that needs a person needs the whole warning; what to look at fills a sentence by itself.
+    explained = warning.action not in ("", BOUNDS)
+    why = f", because {warning.text.removeprefix(f'{model.friction.upper()}: ')}" if explained else ""
+    return Step(action=warning.action, subject=subject, label=label, text=f"{capitalised(warning.remedy)}{why}.")
 
 
 def cautions(found: Results, friction: str = "") -> tuple[Finding, ...]:
@@ -185,7 +227,7 @@ def cautions(found: Results, friction: str = "") -> tuple[Finding, ...]:
     name, evidence = result.model.friction.upper(), result.evidence
     return by_cost(
         [
-            *([_warning("stopped", "the identification was stopped before its end", "resume it", RESUME)]
+            *([_warning("stopped", "the search was stopped before its end", "resume the identification", RESUME)]
               if found.stopped else []),
             *([_warning("edited", f"the file of {name} was {EDITED}", "identify again", IDENTIFY)]
               if result.model.provenance.get(EDITED_ENTRY) else []),
@@ -217,7 +259,7 @@ def _about_evidence(diagnosis: Diagnosis | None, result: Result, text: str) -> F
     cause = None if diagnosis is None else diagnosis.cause
     if cause is not None and (action == BOUNDS or text in evidence.no_stribeck()):
         likely = CAUSES.get(cause.kind.removeprefix("cause_"), "a wrong fact")
-        action, subject, remedy = "", "", f"the likely cause is {likely}: remove that first"
+        action, subject, remedy = "", "", f"first remove the likely cause, {likely}"
     elif action == BOUNDS and diagnosis is not None and diagnosis.tried and diagnosis.friction == result.model.friction:
         tried = listed([CAUSES[kind] for kind in diagnosis.tried if kind in CAUSES])
         remedy += f"; fits with {tried} are no better, so if all that is right, widen the bound"
@@ -246,15 +288,14 @@ def _action(evidence: Evidence, text: str, trials: int) -> tuple[str, str]:
 def _about_errors(found: Results, result: Result) -> list[Finding]:
     held, cost = result.validation_mae, result.step_cost
     warnings: list[Finding] = []
-    if held is None:
+    if held is None and len(found.split.train) == 1:
+        text = "the fit used only 1 run, so the error on unseen motion is unknown"
+        more = str(len(PAPER_TRAJECTORIES) - 1)
+        warnings.append(_warning("one_run", text, "record more runs and hold some of them out", RECORD, more))
+    elif held is None:
         text = "no run was held out, so the error on unseen motion is unknown"
-        rule = found.diagnosis.hold_out if found.diagnosis is not None else ""
-        remedy = f"{held_out_words(rule)}, then identify again" if rule else (
-            "hold out a quarter of the runs, or one condition, and identify again"
-            if len(found.split.train) > 1
-            else "record more runs, and hold some of them out"
-        )  # fmt: skip
-        warnings.append(_warning("split", text, remedy, HOLD_OUT if rule else "", rule))
+        rule = (found.diagnosis.hold_out if found.diagnosis is not None else "") or DEFAULT_RULE
+        warnings.append(_warning("split", text, f"{held_out_words(rule)} and identify again", HOLD_OUT, rule))
     elif not math.isfinite(held) or held > UNSEEN * result.train_mae:
         warnings.append(
             _warning(
@@ -287,15 +328,17 @@ def _about_choice(found: Results) -> list[Finding]:
     text = f"{runs} too few to choose a model"
     rule = found.diagnosis.hold_out if found.diagnosis is not None else ""
     if rule and "=" not in found.split.rule:
-        remedy = f"{held_out_words(rule)}, then identify again: that shows whether the models transfer to it"
+        remedy = f"{held_out_words(rule)} and identify again"
         return [_warning("choice", text, remedy, HOLD_OUT, rule)]
-    remedy = "cross-validate: it holds out each condition in turn, and may choose another model"
+    remedy = "cross-validate, which holds out each condition in turn"
     return [_warning("choice", text, remedy, CROSS_VALIDATE)]
 
 
 def held_out_words(rule: str) -> str:
     """Return the remedy that holds out a condition, e.g. "hold out kp = 400"."""
-    condition, _, value = rule.partition("=")
+    condition, equals, value = rule.partition("=")
+    if not equals:
+        return f"hold out {rule.replace('%', ' %')} of the runs"
     if condition == "trajectory":
         return f"hold out “{title_of(value)}”"
     return f"hold out {condition} = {float(value):g}"

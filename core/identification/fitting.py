@@ -6,7 +6,7 @@ import platform
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cache, cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
@@ -66,6 +66,7 @@ from core.identification.search.timestep import (
     final_share,
     with_one_period,
 )
+from core.identification.workload import Workload
 from core.motion.recording import Recording
 from core.motion.simulation import sampling_interval
 from core.practice.reach import REACH, reach_of
@@ -79,12 +80,6 @@ MOST_TRIALS = 3
 
 Repeats confirm each other instead.
 """
-SEARCHED = 0.85
-"""Share of a model's duration taken by its searches; polish and evidence follow."""
-FIRST_SHARE = 0.9
-"""Share of the searches' duration with the first time step, of which a finer one rarely follows."""
-USUAL_SHARE = 0.8
-"""Share of a search's duration until its budget is used; one that is not confirmed goes on, up to `MOST_TRIALS`."""
 PIECE = 1.0
 """Length of the pieces of motion, each from a measured state, that guide a search (multiple shooting) [s]."""
 MOST_LEADING_SAMPLES, MOST_SEARCHED_SAMPLES = 20_000, 30_000
@@ -146,19 +141,15 @@ def _unconfirmed(random_ends: Sequence[End]) -> str:
     )
 
 
+def budget_of(request: IdentificationRequest, template: ServoModel) -> int:
+    """Return the evaluations of one search of a model with these parameters."""
+    return request.trials or TRIALS_PER_PARAMETER * len(template.parameters.free)
+
+
 def _better_half(random_ends: Sequence[End]) -> list[Array]:
     """Return the ends of those descents from random points that came nearest to the best."""
     ranked = sorted(random_ends, key=lambda end: end.value)
     return [end.point for end in ranked[: (len(ranked) + 1) // 2]]
-
-
-def _share_of_search(evaluations: int, budget: int, most: int) -> float:
-    """Return the share of a search that is done after a number of evaluations."""
-    more = most - budget
-    if more == 0:
-        return min(1.0, evaluations / budget)
-    rest = min(1.0, max(0.0, evaluations - budget) / more)
-    return USUAL_SHARE * min(1.0, evaluations / budget) + (1.0 - USUAL_SHARE) * rest
 
 
 @dataclass(frozen=True)
@@ -187,8 +178,10 @@ class ModelFits:
     _: KW_ONLY
     trial: str = ""
     path_choice: str = ""
-    span: tuple[float, float] = (0.0, 1.0)
-    """Shares of the whole identification that are done before and after."""
+    work: Workload = field(default_factory=Workload)
+    """Work of the whole identification."""
+    later: Sequence[int] = ()
+    """Budgets of the fits that follow these."""
     folder: Path | None = None
     storage: str = ""
     resume: bool = False
@@ -214,10 +207,11 @@ class ModelFits:
             friction: with_one_period(up_to_goals(search_template(request, friction), self.train, own), self.train)
             for friction in request.models
         }
-        self._budgets = {
-            friction: request.trials or TRIALS_PER_PARAMETER * len(template.parameters.free)
-            for friction, template in self._templates.items()
-        }
+        self._budgets = {friction: budget_of(request, template) for friction, template in self._templates.items()}
+        # A trial fits the richest model only.
+        models = request.models[-1:] if self.trial else request.models
+        own = [request.repeats * self._budgets[friction] for friction in models]
+        self.work.expect([*own, *self.later], self._most(1))
 
     def fit(
         self, friction: str, split: Split, simpler: Sequence[ModelResult], numbers: Sequence[int] | None = None
@@ -236,7 +230,7 @@ class ModelFits:
         if not self.stopped:
             found = self._without_limits(found, how, simpler, numbers)
         if not self.stopped:
-            self.on_stage(self._done(friction, SEARCHED), f"{self._named(friction)}: polish and intervals")
+            self.on_stage(self.work.share(), f"{self._named(friction)}: values and intervals")
         if self._polishes and not self.stopped:
             found = self._with_final_step(found, how, _lifted_starts(found.model, simpler))
             if request.run_offsets:
@@ -246,6 +240,7 @@ class ModelFits:
         beyond = optimum_beyond(model, self.train, how) if self._polishes and not self.stopped else None
         evidence = self._evidence(model, template.parameters, found, beyond)
         held_out = self._evaluate(model, self.validation).runs if self.validation else ()
+        self.work.fit_ended()
         return ModelResult(
             model=replace(model, provenance={**model.provenance, **_certainty(evidence)}),
             train_mae=found.best.train_mae,
@@ -357,8 +352,9 @@ class ModelFits:
             richest = replace(richest, dt=interval, parameters=nearest_neutral(richest.parameters))
             chooses = request.substeps is None and richest.leapfrog
             if chooses:
-                self.on_stage(self.span[0], f"{self._named(richest.friction)}: choosing the time step")
+                self.on_stage(self.work.share(), f"{self._named(richest.friction)}: choosing the time step")
             self._steps = chosen_parts(richest, self.train, how) if chooses else request.substeps or 1
+            self.work.begin(self._steps, bool(self.trial))
         return self._steps
 
     def _finer(
@@ -400,6 +396,7 @@ class ModelFits:
         searched = batch.selection(MOST_SEARCHED_SAMPLES) if self._polishes else batch
         for repeat in range(self.request.repeats) if numbers is None else numbers:
             found = self._search(wanted, searched, repeat, starts)
+            self.work.search_ended(found.evaluations * wanted.substeps)
             values.append(found.value)
             ends += found.ends
             random_ends += found.random_ends
@@ -546,10 +543,6 @@ class ModelFits:
         return MOST_TRIALS * budget if self.request.trials is None and self.request.repeats == 1 else budget
 
     def _progress(self, template: ServoModel, repeat: int, generation: Generation) -> Progress:
-        request, budget = self.request, self._budgets[template.friction]
-        searched = (repeat + _share_of_search(generation.evaluations, budget, self._most(budget))) / request.repeats
-        again = template.substeps != self._first_steps[template.friction] or bool(left_out(template))
-        here = FIRST_SHARE + (1.0 - FIRST_SHARE) * searched if again else FIRST_SHARE * searched
         candidate = None
         if generation.improved:
             candidate = template.with_vector(generation.best)
@@ -557,21 +550,13 @@ class ModelFits:
             model=template.friction,
             trial=self.trial,
             repeat=repeat,
-            models=request.models,
-            repeats=request.repeats,
+            models=self.request.models,
+            repeats=self.request.repeats,
             generation=generation,
             candidate=candidate,
-            trials=budget,
-            done=self._done(template.friction, SEARCHED * here),
+            trials=self._budgets[template.friction],
+            done=self.work.share(generation.evaluations * template.substeps),
         )
-
-    def _done(self, friction: str, here: float) -> float:
-        """Return the share of the whole identification that is done with this share of one model."""
-        # A trial fits the richest model only. Every model's evaluations take about the same time.
-        models = self.request.models[-1:] if self.trial else self.request.models
-        before = sum(self._budgets[model] for model in models[: models.index(friction)])
-        own = (before + self._budgets[friction] * here) / sum(self._budgets[model] for model in models)
-        return self.span[0] + (self.span[1] - self.span[0]) * own
 
     def _named(self, friction: str) -> str:
         return f"{friction.upper()} {self.trial}".rstrip()

@@ -14,12 +14,13 @@ from pathlib import Path
 
 from core.base.errors import IdentificationError
 from core.identification.choice.rule import NOT_TRIED, command_path_choice
-from core.identification.fitting import ModelFits, Progress
+from core.identification.fitting import ModelFits, Progress, budget_of
 from core.identification.request import IdentificationRequest, search_template
 from core.identification.result import Identification, ModelResult, best_of_each
 from core.identification.runs.conditions import check_runs
 from core.identification.runs.split import DEFAULT_RULE, Split, SplitError, split_recordings
 from core.identification.search.steps import one_blas_thread
+from core.identification.workload import Workload
 from core.motion.recording import Recording
 
 __all__ = ["IdentificationRequest", "Progress", "fit_repeat", "identify"]
@@ -57,7 +58,7 @@ def identify(
             than there, see `best_of_each`.
         on_progress: Called after each generation.
         on_recorded: Called instead for each recorded generation of a resumed search.
-        on_stage: Called with the share done and the next stage outside the searches, e.g. "M6: polish and intervals".
+        on_stage: Called with the share done and the next stage outside the searches, e.g. "M6: values and intervals".
         on_result: Called with the result of each model.
         should_stop: Polled between generations. True stops and keeps the best so far.
         should_yield: Polled between generations. True leaves one processor to others, with the same result.
@@ -76,6 +77,7 @@ def identify(
         folder=folder,
         storage=storage,
         resume=resume,
+        work=Workload(),
         on_progress=on_progress,
         on_recorded=on_recorded,
         on_stage=on_stage,
@@ -83,13 +85,13 @@ def identify(
         should_yield=should_yield,
     )
     tried: tuple[ModelResult, ...] = ()
-    path_choice, begun = "", 0.0
+    path_choice = ""
     if request.command_path_if_better:
-        trial, path_choice, begun = _command_path_tried(request, recordings, split, searches)
+        trial, path_choice = _command_path_tried(request, recordings, split, searches)
         if trial.stopped:
             return _stopped(trial, known)
         request, tried = trial.request, trial.results
-    job = searches(request, train, validation, path_choice=path_choice, span=(begun, 1.0))
+    job = searches(request, train, validation, path_choice=path_choice)
     results: list[ModelResult] = []
     for friction in request.models:
         results.append(job.fit(friction, split, results))
@@ -107,37 +109,30 @@ def _stopped(found: Identification, earlier: Sequence[ModelResult]) -> Identific
 
 def _command_path_tried(
     request: IdentificationRequest, recordings: Sequence[Recording], split: Split, searches: Callable[..., ModelFits]
-) -> tuple[Identification, str, float]:
-    """Fit the richest model without and with the command path.
+) -> tuple[Identification, str]:
+    """Fit the richest model without and with the command path; return the better identification and the reason.
 
     Without held-out runs, nothing is fitted and the path is left out.
-
-    Returns:
-        The better identification, the reason, and the share of work done.
     """
     with suppress(SplitError):
         if not split.validation:
             split = split_recordings(recordings, DEFAULT_RULE, request.seed)
     if not split.validation:
-        return Identification(request.settled(()), split, (), stopped=False), NOT_TRIED, 0.0
+        return Identification(request.settled(()), split, (), stopped=False), NOT_TRIED
     train, validation = _divided(recordings, split)
     richest = request.models[-1]
     variants = {"without": request.settled(()), "with": request.settled(request.command_path)}
-    sizes = {how: len(search_template(asked, richest).parameters.free) for how, asked in variants.items()}
-    rest = sum(len(search_template(variants["with"], model).parameters.free) for model in request.models)
-    share = 1.0 / (sum(sizes.values()) + rest)
+    asked = [(variants[how], richest) for how in variants] + [(variants["with"], model) for model in request.models]
+    budgets = [request.repeats * budget_of(one, search_template(one, model)) for one, model in asked]
     found: list[Identification] = []
-    done = 0.0
-    for how, asked in variants.items():
-        span = (done, done + share * sizes[how])
-        job = searches(asked, train, validation, trial=f"{how} the command path", span=span)
+    for place, (how, wanted) in enumerate(variants.items(), 1):
+        job = searches(wanted, train, validation, trial=f"{how} the command path", later=budgets[place:])
         found.append(Identification(job.request, split, (job.fit(richest, split, ()),), job.stopped))
-        done = span[1]
         if job.stopped:
             break
     better, why = command_path_choice(*(tried.contenders[0] for tried in found)) if len(found) > 1 else (False, "")
     chosen = replace(found[-1 if better else 0], stopped=found[-1].stopped)
-    return chosen if chosen.stopped else chosen.with_provenance({"command_path_choice": why}), why, done
+    return chosen if chosen.stopped else chosen.with_provenance({"command_path_choice": why}), why
 
 
 @one_blas_thread()

@@ -1,7 +1,7 @@
 """Answer of an identification about a model: its error, the strength of the evidence, the warnings, the next step.
 
-Window, report, terminal and notebook show the same answer in the same words. This module has data and text only;
-`cautions.answer_about` makes the answer.
+Window, report, terminal and notebook show the same answer in the same words and add no step of their own. This module
+has data and text only; `cautions.answer_about` makes the answer.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from core.identification.choice.recommendation import CROSS_VALIDATION
 from core.identification.choice.rule import FEW_RUNS
 from core.identification.coverage.findings import Diagnosis, Finding
 
-Strength = Literal["none", "weak", "good", "strong"]
+Strength = Literal["weak", "fair", "good"]
+"""No or too few runs were held out; enough were; or the models were cross-validated on held-out conditions."""
 
 EXHAUSTED, GOOD = 2.0, 5.0
 """Multiples of the attainable error up to which a model leaves nothing to explain, and is good.
@@ -63,17 +64,15 @@ class Verdict:
         if self.diagnosis.cause is not None:
             return f"{text}: a warning names a likely cause."
         if math.isnan(self.diagnosis.repeatability):
-            return f"{text}; record a motion twice to see how much of it the servo does not repeat."
+            return f"{text}; how well the servo repeats a motion is unknown."
         return f"{text}: the model leaves something unexplained."
 
     @property
     def strength(self) -> Strength:
         """Strength of the evidence for the error and for the choice between models."""
         if self.by == CROSS_VALIDATION:
-            return "strong"
-        if not self.held_out:
-            return "none"
-        return "weak" if self.held_out < FEW_RUNS else "good"
+            return "good"
+        return "weak" if self.held_out < FEW_RUNS else "fair"
 
     @property
     def judged_by(self) -> str:
@@ -82,10 +81,11 @@ class Verdict:
 
     @property
     def reason(self) -> str:
-        """Reason for the strength, e.g. "1 held-out run"."""
+        """Reason for the strength, e.g. "only 1 held-out run"."""
         if self.by == CROSS_VALIDATION:
             return "cross-validated on held-out conditions"
-        return counted(self.held_out, "held-out run") if self.held_out else "no run was held out"
+        runs = counted(self.held_out, "held-out run") if self.held_out else "no run was held out"
+        return f"only {runs}" if 0 < self.held_out < FEW_RUNS else runs
 
     @property
     def headline(self) -> str:
@@ -94,9 +94,22 @@ class Verdict:
 
     @property
     def evidence(self) -> str:
-        """Sentence about the evidence, e.g. "Weak evidence: 1 held-out run."."""
-        strength = "No independent" if self.strength == "none" else capitalised(self.strength)
-        return f"{strength} evidence: {self.reason}."
+        """Sentence about the evidence, e.g. "Weak evidence: only 1 held-out run."."""
+        return f"{capitalised(self.strength)} evidence: {self.reason}."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """Next step: what carries it out, and what a person reads."""
+
+    action: str
+    """Action of `core…coverage.findings`; empty for a step that only a person can take."""
+    subject: str = ""
+    """Argument of the action, see `Finding.subject`."""
+    label: str
+    """Text of its button, e.g. "Hold out kp = 400"."""
+    text: str
+    """Sentence, with the reason unless only the warning explains it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,13 +120,10 @@ class Answer:
     warnings: tuple[Finding, ...]
     """Errors, warnings and notes, the one with the largest possible effect first."""
 
-    @property
-    def next_step(self) -> str:
-        """Sentence about the next step: the remedy of the first warning that has one."""
-        step = self.first.remedy if self.first is not None else "use the model: there are no objections"
-        return f"{capitalised(step)}."
+    step: Step
+    """The next step: the remedy of the first warning that has one, or the export."""
 
     @property
-    def first(self) -> Finding | None:
-        """Warning that decides the next step, or None."""
-        return next((found for found in self.warnings if found.severity != "note" and found.remedy), None)
+    def next_step(self) -> str:
+        """Sentence about the next step."""
+        return self.step.text

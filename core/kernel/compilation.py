@@ -46,8 +46,8 @@ def _hash_of(folder: Path) -> int:
 
 
 _SOURCES = _hash_of(Path(__file__).parent)
-COMPILING = "compiling the kernels (once)"
-"""Announcement of a compilation, which takes half a minute for a kernel of all candidates."""
+COMPILING = "compiling the simulation, about 30 s, once"
+"""Announcement of a compilation, made only if the disk cache lacks the kernel."""
 LONGEST_KEPT = 180 * 86400.0
 """Age from which compiled code is removed, since versions of the program leave theirs behind [s]."""
 

@@ -16,7 +16,7 @@ from core.base.errors import InputError
 from core.base.guards import is_array, is_finite, is_object
 from core.base.json_fields import plain_fields
 from core.motion.trajectories import PAPER_TRAJECTORIES, Trajectory, canonical_name, make_trajectory
-from core.servo.bench import STANDARD_GRAVITY, Bench
+from core.servo.bench import Bench
 from core.servo.catalogue import ServoSpec, load_servo
 
 FORMAT, FORMAT_VERSION = "servobench-plan", 1
@@ -129,9 +129,9 @@ class GridPlan:
         return make_trajectory(cell.trajectory, self.duration)
 
     @property
-    def heaviest_torque(self) -> float:
-        """Gravity torque of the largest mass at the largest length with a horizontal arm [N·m]."""
-        return max(self.masses) * max(self.lengths) * STANDARD_GRAVITY
+    def heaviest(self) -> Bench:
+        """Bench with the largest mass at the largest length."""
+        return Bench(mass=max(self.masses), length=max(self.lengths))
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data for a file."""

@@ -58,9 +58,11 @@ def beyond_reach(model: ServoModel, bench: Bench, kp: float, speed: float, relea
     except (TypeError, KeyError, ValueError):
         return f"{title} does not say which motions it was fitted to"
     if not lightest / WITHIN <= load <= heaviest * WITHIN:
-        lacks = f"at {lightest:.2g} to {heaviest:.2g} N·m, and the load here is {load:.2g} N·m"
+        known = " to ".join(dict.fromkeys(f"{each:.2g}" for each in (lightest, heaviest)))
+        lacks = f"at {known} N·m, and the load here is {load:.2g} N·m"
     elif not softest / WITHIN <= kp <= stiffest * WITHIN:
-        lacks = f"at kp {softest:g} to {stiffest:g}, and here it is kp {kp:g}"
+        known = " to ".join(dict.fromkeys(f"{each:g}" for each in (softest, stiffest)))
+        lacks = f"at kp {known}, and here it is kp {kp:g}"
     elif speed > fastest * WITHIN:
         lacks = f"at up to {fastest:.2g} rad/s, and this motion reaches {speed:.2g} rad/s"
     elif released and not known_released:

@@ -21,6 +21,7 @@ from core.servo.actuator import (
     command_path_parameters,
     motor_parameters,
 )
+from core.servo.bench import Bench
 from core.servo.friction import friction_parameters
 from core.servo.parameters import ParameterSet
 
@@ -86,6 +87,16 @@ class ServoSpec:
     def encoder_step(self) -> float:
         """Smallest angle that the encoder resolves [rad]."""
         return 2.0 * math.pi / self.encoder_counts_per_turn
+
+    def too_weak(self, bench: Bench) -> str:
+        """Return that the servo cannot hold the load of a bench with a horizontal arm; empty if it can."""
+        if bench.gravity_torque <= self.stall_torque:
+            return ""
+        load = "this load" if bench.measured_inertia is not None else f"{bench.mass:g} kg at {bench.length:g} m"
+        return (
+            f"{self.title}, {self.stall_torque:g} N·m, cannot hold {load}, "
+            f"which pulls with {bench.gravity_torque:.3g} N·m at 90°"
+        )
 
     @property
     def rounding_error(self) -> float:

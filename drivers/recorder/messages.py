@@ -54,6 +54,13 @@ Request = RecordRequest | HoldRequest | ConfigureRequest | AcknowledgeRequest
 
 
 @dataclass(frozen=True)
+class Announced:
+    """Connecting takes long for this reason, e.g. since a simulation is compiled."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Connected:
     """The servo answered."""
 
@@ -124,4 +131,14 @@ class Acknowledged:
     """The servo is READY again."""
 
 
-Event = Connected | ConnectFailed | RunFinished | HoldEnded | Configured | ConfigureFailed | Faulted | Acknowledged
+Event = (
+    Announced
+    | Connected
+    | ConnectFailed
+    | RunFinished
+    | HoldEnded
+    | Configured
+    | ConfigureFailed
+    | Faulted
+    | Acknowledged
+)

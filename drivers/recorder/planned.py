@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,6 +22,7 @@ from drivers.recorder.run import RunResult
 from drivers.registry import ServoAddress, open_servo
 from drivers.servo import ServoIdentity
 
+LOG = logging.getLogger(__name__)
 USUAL_RATE = 200.0
 """Default sample rate [Hz]."""
 FAST_OPTION = ("clock", "virtual")
@@ -216,6 +218,13 @@ def _record(
     return _record_live(plan, runs, store, show, by_hand)
 
 
+def _warn(servo: ServoIdentity, runs: Sequence[_Run]) -> None:
+    """Warn about the heaviest load if the servo cannot hold it."""
+    heaviest = max((run.bench for run in runs), key=lambda bench: bench.gravity_torque)
+    if weak := load_servo(servo.model).too_weak(heaviest):
+        LOG.warning("%s", weak)
+
+
 def _header(plan: RecordingPlan, servo: ServoIdentity, run: _Run) -> RunHeader:
     settings = plan.settings(servo.model)
     if run.kp is not None:
@@ -248,6 +257,7 @@ def _record_fast(
     try:
         identity = servo.connect()
         session = store(identity)
+        _warn(identity, runs)
         for number, run in enumerate(runs):
             show(number / len(runs), run.trajectory.title)
             header = _header(plan, identity, run)
@@ -267,6 +277,7 @@ def _record_live(
     with Recorder(plan.servo) as recorder, Interrupt() as interrupt:
         identity = recorder.start()
         session = store(identity)
+        _warn(identity, runs)
         for number, run in enumerate(runs):
             change = changes_by_hand(hung, run.place)
             # The servo is released meanwhile, since the recorder expects heartbeats only during a run.

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
+from core.base.announcements import listen
 from drivers import timing
 from drivers.errors import NoAnswer
 from drivers.priority import raise_priority
@@ -24,6 +25,7 @@ from drivers.recorder.loop import HoldJob, Loop
 from drivers.recorder.messages import (
     Acknowledged,
     AcknowledgeRequest,
+    Announced,
     Configured,
     ConfigureFailed,
     ConfigureRequest,
@@ -75,6 +77,7 @@ def serve(job: RecorderSetup, pipe: Connection) -> None:
     link.beat()
     link.quiet_for(timing.limits.connect)
     servo: Servo | None = None
+    listen(lambda text: _tell(pipe, Announced(text)))
     try:
         servo = job.source.open()
         atexit.register(servo.close)
@@ -92,6 +95,7 @@ def serve(job: RecorderSetup, pipe: Connection) -> None:
             worker = ThreadPoolExecutor(1, "store")
         gc.freeze()
         gc.disable()
+        listen(None)
         cycle = Cycle(servo, link)
         link.quiet_for(0.0)
         link.phase(Phase.IDLE)

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Self
 
+from core.base.announcements import announce
 from core.motion.recording import RunHeader, SinkDescription
 from core.motion.trajectories import Trajectory
 from core.servo.settings import ServoSettings
@@ -31,6 +32,7 @@ from drivers.recorder.loop import HoldJob, RunJob
 from drivers.recorder.messages import (
     Acknowledged,
     AcknowledgeRequest,
+    Announced,
     Configured,
     ConfigureFailed,
     ConfigureRequest,
@@ -475,7 +477,9 @@ class Recorder:
     # Internals.
 
     def _note(self, event: Event) -> None:
-        if isinstance(event, Connected):
+        if isinstance(event, Announced):
+            announce(event.text)
+        elif isinstance(event, Connected):
             self._identity, self._priority = event.identity, event.priority
             self._written, self._ratings, self._fault = event.settings, event.ratings, event.fault
             if self._limits is None:

@@ -53,7 +53,8 @@ def check_plausible(
 
 
 def _check_load(bench: Bench, servo: ServoSpec) -> None:
-    if bench.gravity_torque <= servo.stall_torque:
+    weak = servo.too_weak(bench)
+    if not weak:
         return
     tries = (
         ("mass", bench.mass / 1e3, "g"),
@@ -63,13 +64,9 @@ def _check_load(bench: Bench, servo: ServoSpec) -> None:
     hints = [
         f"; in {unit} it would be --{fact} {value:g}"
         for fact, value, unit in tries
-        if getattr(bench, fact) >= 2.0 and _with(bench, fact, value).gravity_torque <= servo.stall_torque
+        if getattr(bench, fact) >= 2.0 and not servo.too_weak(_with(bench, fact, value))
     ]
-    raise InputError(
-        f"a load of {bench.mass:g} kg at {bench.length:g} m pulls with {bench.gravity_torque:.3g} N·m at 90°, "
-        f"more than the {servo.stall_torque:g} N·m of a stalled {servo.name}{hints[0] if hints else ''}"
-        + ("" if hints else "; check --mass [kg], --length [m] and --servo")
-    )
+    raise InputError(weak + (hints[0] if hints else "; check --mass [kg], --length [m] and --servo"))
 
 
 def _with(bench: Bench, fact: str, value: float) -> Bench:

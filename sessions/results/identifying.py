@@ -14,6 +14,7 @@ from core.identification.identify import IdentificationRequest, Progress, identi
 from core.identification.result import Identification, ModelResult
 from core.identification.runs.split import Split, split_recordings
 from core.identification.search.study import JOURNAL, StorageError
+from core.identification.workload import FITTED
 from core.motion.recording import FIT_CHANNELS, Recording
 from sessions.results.folder import RECORD, RESULT, OnProgress, working_on
 from sessions.results.identification import load_identification, save_identification
@@ -97,7 +98,7 @@ def run_identification(
                 record.ended("stopped" if isinstance(error, StorageError) else "failed")
             raise
         if not found.stopped:
-            watch.staged(1.0, "comparing headers, clocks and residuals with the result")
+            watch.staged(FITTED, "comparing headers, clocks and residuals with the result")
             found = diagnosed(found, recordings, request.threads, watch.should_stop)
         if selection is not None:
             found = found.with_provenance({"selection": selection.to_json()})

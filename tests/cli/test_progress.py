@@ -32,18 +32,18 @@ def test_without_a_terminal_there_is_one_line_a_minute(capsys: pytest.CaptureFix
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 12
     assert (lines[0], lines[11]) == (
-        "8 % about 12 min left: M6 25.60 mrad",
-        "92 % about 60 s left: M6 25.60 mrad",
+        "8 % 60 s of about 13 min: M6 25.60 mrad",
+        "92 % 12 min 00 s of about 13 min: M6 25.60 mrad",
     )
 
 
-def test_what_was_done_before_is_no_basis_for_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_done_before_is_no_basis_for_the_expected_time(capsys: pytest.CaptureFixture[str]) -> None:
     now = [0.0]
     bar = ProgressBar(clock=lambda: now[0])
     bar.show(0.5, "M6", recorded=True)
     now[0] = 60.0
     bar.show(0.6, "M6")
-    assert capsys.readouterr().err == "60 % about 4 min left: M6\n"
+    assert capsys.readouterr().err == "60 % 60 s of about 5 min: M6\n"
 
 
 def test_a_second_stage_has_its_own_pace() -> None:
@@ -52,8 +52,20 @@ def test_a_second_stage_has_its_own_pace() -> None:
     pace = Pace(lambda: now[0])
     said = []
     for now[0], share in ((0.0, 0.0), (1.0, 0.1), (60.0, 0.1), (70.0, 0.0), (270.0, 0.005), (370.0, 0.5)):
-        said.append(pace.left(share))
-    assert said == ["", "", "about 9 min left", "", "", "about 5 min left"]
+        said.append(pace.in_words(share))
+    assert said == ["", "", "60 s of about 10 min", "70 s so far", "4 min 30 s so far", "6 min 10 s of about 11 min"]
+
+
+def test_a_compilation_does_not_make_a_job_look_slow() -> None:
+    now = [0.0]
+    pace = Pace(lambda: now[0])
+    pace.in_words(0.0)
+    now[0] = 5.0
+    pace.interrupted()
+    now[0] = 35.0
+    pace.in_words(0.05)
+    now[0] = 40.0
+    assert pace.in_words(0.1) == "40 s of about 2 min"
 
 
 def test_an_estimate_is_said_no_finer_than_it_is() -> None:
@@ -75,15 +87,15 @@ def test_announcements_are_shown_with_the_progress(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ProgressBar()
-    announce("compiling the kernels (once)")
-    assert capsys.readouterr().err == "compiling the kernels (once)\n"
+    announce("compiling the simulation, about 30 s, once")
+    assert capsys.readouterr().err == "compiling the simulation, about 30 s, once\n"
     monkeypatch.setattr("sys.stderr", terminal := Terminal())
     with ProgressBar() as bar:
         bar.show(0.4, "M1")
-        announce("compiling the kernels (once)")
-        assert terminal.getvalue().endswith("40 % compiling the kernels (once)")
-    announce("compiling the kernels (once)")
-    assert terminal.getvalue().endswith("\rcompiling the kernels (once)\n")
+        announce("compiling the simulation, about 30 s, once")
+        assert terminal.getvalue().endswith("40 % compiling the simulation, about 30 s, once")
+    announce("compiling the simulation, about 30 s, once")
+    assert terminal.getvalue().endswith("\rcompiling the simulation, about 30 s, once\n")
 
 
 def test_a_command_that_fails_leaves_nothing_of_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -180,3 +180,11 @@ def test_a_plan_is_the_paper_s_unless_something_is_changed():
     assert grid_of("--plan", "paper") == usual
     changed = grid_of("--plan", "paper", "--duration", "2.5", "--trajectory", "sin_sin,steps")
     assert changed == replace(usual, title="", source="", duration=2.5, trajectories=("sin_sin", "steps"))
+
+
+def test_a_servo_too_weak_for_the_heaviest_load_is_warned_about_before_the_first_run(tmp_path, record, caplog):
+    servo = ("--servo", "simulated:xl330")
+    record(tmp_path / "light", *servo, "--mass", "0.1", "--trajectory", "sin_sin", "--duration", "0.2")
+    assert not caplog.messages
+    record(tmp_path / "heavy", *servo, "--plan", "paper", *SMALL, "--masses", "0.1,1.71", "--lengths", "0.1")
+    assert [text for text in caplog.messages if "0.52 N·m, cannot hold 1.71 kg at 0.1 m" in text]

@@ -16,7 +16,7 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from bench_gui.cli import main
-from bench_gui.headless.palette import BAR_COLOUR
+from bench_gui.headless.palette import LIGHT
 from bench_gui.headless.report import ReportContents, write_report
 from bench_gui.headless.report.traces import read_traces
 from bench_gui.headless.symbols import with_symbols
@@ -159,17 +159,26 @@ def test_symbols_are_set_with_subscripts(page, found) -> None:
             assert not re.search(rf"(?<![\w^]){re.escape(parameter.symbol)}(?![\w^])", said), parameter.symbol
 
 
-def test_bars_of_models_have_one_hue(found, page) -> None:
-    """Axis and headings name the models; only pale and full tell training from validation, and others from the best."""
+def test_bars_have_the_colours_of_their_models(found, page) -> None:
+    """Those of every other plot; pale and full tell training from validation."""
     from bench_gui.headless.report.figures import error_bars
 
     (axes,) = error_bars(found.results).axes
-    assert {bar.get_facecolor()[:3] for bar in axes.patches} == {to_rgb(BAR_COLOUR)}
+    colours = [LIGHT.model(r.model.friction) for r in found.results]
+    assert [bar.get_facecolor()[:3] for bar in axes.patches] == 2 * [to_rgb(colour) for colour in colours]
     train, judged = ([1e3 * getattr(r, name) for r in found.results] for name in ("train_mae", "validation_mae"))
     assert [bar.get_height() for bar in axes.patches] == pytest.approx([*train, *judged])
     amounts = re.findall(r'class="amount" style="[^"]*background:([^"]+)"', page)
-    best = found.recommended
-    assert amounts[: len(found.results)] == [BAR_COLOUR if r is best else f"{BAR_COLOUR}73" for r in found.results]
+    assert amounts[: len(colours)] == colours
+
+
+def test_plots_scale_and_tables_scroll_in_a_narrow_window(page) -> None:
+    """Nothing is cut at 400 px: a plot is as wide as the page, and a table has a box of its own."""
+    assert all("viewBox" in svg for svg in re.findall(r"<svg[^>]*>", page))
+    assert "min-width" not in re.search(r"svg \{[^}]*\}", page)[0]
+    assert "svg { min-width" not in page
+    boxes = page.count('<div class="scroll" tabindex="0"><table')
+    assert page.count("<table") == boxes
 
 
 def test_numbers_are_the_results(page, found, example) -> None:

@@ -193,7 +193,7 @@ OPENINGS = {
     "model": read(ServoModel.read, "model.json"),
     "compliant actuator": read(read_unit, "actuator.json"),
     "fleet": read(lambda file: FleetStore(file.parent).read_plan(), "plan.json"),
-    "settings": read(settings._load, "settings.json"),
+    "settings": read(settings.load, "settings.json"),
     "saved benches": saved_benches,
     "own servo": own_servo,
 }

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from core.base.errors import InputError
 from core.servo.bench import Bench
+from core.servo.catalogue import load_servo
 
 size = st.floats(0.0, 100.0)
 
@@ -69,3 +70,15 @@ def test_impossible_benches_are_refused(wrong):
 def test_broken_json_is_refused(data):
     with pytest.raises(InputError):
         Bench.from_json(data)
+
+
+def test_a_servo_is_too_weak_for_a_load_that_stalls_it_with_the_rod_or_as_measured():
+    weak = load_servo("xl330").too_weak
+
+    assert weak(Bench(mass=0.5, length=0.1)) == ""
+    assert weak(Bench(mass=1.71, length=0.1)) == (
+        "Dynamixel XL330-M288, 0.52 N·m, cannot hold 1.71 kg at 0.1 m, which pulls with 1.68 N·m at 90°"
+    )
+    assert weak(Bench(mass=0.5, length=0.1, arm_mass=0.1))
+    measured = Bench(mass=0.0, length=0.1, measured_inertia=0.01, measured_gravity_torque=0.6)
+    assert "cannot hold this load, which pulls with 0.6 N·m" in weak(measured)

@@ -69,8 +69,8 @@ def test_the_papers_grids():
 
 def test_a_servo_the_paper_does_not_name_gets_loads_of_the_same_share_of_its_torque():
     spec = load_servo("xl330")
-    share = dynamixel_plan().heaviest_torque / load_servo("mx106").stall_torque
-    assert scaled_plan(spec).heaviest_torque / spec.stall_torque == pytest.approx(share, rel=0.05)
+    share = dynamixel_plan().heaviest.gravity_torque / load_servo("mx106").stall_torque
+    assert scaled_plan(spec).heaviest.gravity_torque / spec.stall_torque == pytest.approx(share, rel=0.05)
     assert spec.default_kp in scaled_plan(spec).kps
     torque = spec.stall_torque / load_servo("mx106").stall_torque
     assert scaled_plan(spec).masses == pytest.approx([mass * torque for mass in (0.5, 1.0, 1.5)], rel=0.05)
@@ -172,7 +172,7 @@ def test_what_no_plan_can_be(changed, said):
 
 def test_the_limits_of_a_plan_are_themselves_possible():
     plan = replace(dynamixel_plan(), masses=(1e3, 0.5), lengths=(10.0, 0.1), kps=(1e6,), repetitions=100)
-    assert plan.heaviest_torque == pytest.approx(1e4 * 9.80665)
+    assert plan.heaviest.gravity_torque == pytest.approx(1e4 * 9.80665)
     assert status(plan, []).remaining() == len(plan) * 9.5
     assert status(plan, []).remaining(2.0) == len(plan) * 8.0
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from core.base.announcements import announce
 from drivers.errors import NoAnswer
 from drivers.registry import AddressField, Family
 from drivers.scan import ScanStep
@@ -72,6 +73,7 @@ class SilentSource:
     patience: str = "0.2"
 
     def open(self) -> SilentServo:
+        announce("waiting for an answer")
         return SilentServo(self)
 
 

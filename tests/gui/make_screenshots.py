@@ -107,10 +107,10 @@ class Tour:
         self.until(lambda: controller.servo.view.done > 900, "run")
         self.save("record")
         self.until(lambda: not controller.queue.active and len(controller.library.runs) == 4, "four runs")
-        window.record.tabs.setCurrentIndex(LIST)
+        window.record.tabs.choose(LIST)
         self.run_for(0.2)
         self.save("plan")
-        window.record.tabs.setCurrentIndex(LIVE)
+        window.record.tabs.choose(LIVE)
 
     def place(self) -> None:
         """Two extremes at each torque, the mouse at the pendulum at last."""
@@ -157,10 +157,10 @@ class Tour:
         self.until(lambda: controller.fitting.latest is not None and controller.fitting.latest.model == "m3", "fit")
         self.save("identify_running")
         self.until(lambda: not controller.fitting.active, "result")
-        page.tabs.setCurrentWidget(page.parameters)
+        page.tabs.show_part(page.parameters)
         self.run_for(0.2)
         self.save("identify")
-        page.tabs.setCurrentWidget(page.overlay)
+        page.tabs.show_part(page.overlay)
         self.run_for(1.0)
         self.save("identify_overlay")
         page.show_evidence("warnings")

@@ -269,7 +269,7 @@ def test_intervals_of_a_certainty_stand_below_their_headings():
     )  # fmt: skip
     found = by_heading(certainty_panel._COLUMNS, certainty_panel._row(part))
     assert found == {
-        **{"Symbol": "k_t", "Value": "1.500", "Unit": "N·m/A", "± 95 %": "0.025"},
+        **{"Parameter": "torque constant", "Symbol": "k_t", "Value": "1.500", "Unit": "N·m/A", "± 95 %": "0.025"},
         **{"Profile 95 %": "–", "Bootstrap 95 %": "–", "Remarks": "; ".join(part.remarks)},
     }
     said = replace(part, half_width=math.inf)
@@ -303,7 +303,7 @@ def test_what_runs_contain_stands_below_its_heading():
     assert row[3].tip == "The longest lasts 750 ms"
     assert coverage_panel._timing({"run": "1", "gaps": [], **lags, "velocity_lag": None})[5].text == "–"
     titles = [column.title for column in coverage_columns("Conditions")]
-    assert titles[1:5] == ["Mass [kg]", "Length [m]", "Gain kp", "Supply [V]"]
+    assert titles[1:5] == ["Load [kg]", "Length [m]", "Gain kp", "Supply [V]"]
     assert coverage_panel._NUMBERS == ("mass", "length", "kp", "supply_voltage")
 
 

@@ -103,3 +103,12 @@ def test_the_text_of_a_combo_box_is_elided_where_it_does_not_fit(qtbot, width, w
     assert (drawn.currentText == title) is whole_text
     assert whole_text or drawn.currentText.endswith("…")
     assert box.currentText() == title
+
+
+@pytest.mark.parametrize("typed", ["-3", "−3"])
+def test_a_whole_number_prints_a_true_minus_sign(qtbot, typed):
+    box = whole("Steps", "", 0, -9, 9)
+    qtbot.addWidget(box)
+    box.lineEdit().setText(typed)
+    box.settle()
+    assert (box.value(), box.text()) == (-3, "−3")

@@ -20,6 +20,7 @@ from bench_gui.export.view import ExportView
 from bench_gui.fleet.form import SESSIONS, FleetForm
 from bench_gui.fleet.messages import FleetJob
 from bench_gui.fleet.reading import SeenSession
+from bench_gui.headless.exporting import Exported
 from bench_gui.identify.crossvalidation.form import CrossValidationForm
 from bench_gui.identify.fit.settings import FitSettings
 from bench_gui.identify.fit.settings_form import SettingsForm
@@ -28,6 +29,7 @@ from bench_gui.record.trajectory_form import DURATION, TrajectoryForm
 from bench_gui.state.models import ModelList
 from bench_gui.state.setup import BenchSetup, Gains, Hanging
 from bench_gui.widgets.bench_form import BenchForm, SetupForm
+from bench_gui.widgets.checks_menu import ChecksMenu
 from bench_gui.widgets.fields import AngleBox
 from core.base.units import DEGREES, RADIANS
 from core.identification.request import IdentificationRequest
@@ -42,6 +44,7 @@ from core.servo.terms import COMMAND_PATH_TERMS
 from drivers.emulators.registry import emulators
 from drivers.registry import families
 from sessions import RunSummary
+from sessions.folders import home
 from sessions.results.crossvalidating import Question
 
 EMPTY = {field.name: "" for field in fields(RunSummary)}
@@ -63,7 +66,7 @@ def enter(owner, name, value):
     """Set the field with an accessible name, and tell of it as if a person had done so."""
     found = [w for w in owner.findChildren(QWidget) if w.accessibleName() == name]
     (box,) = [w for w in found if not isinstance(w.parentWidget(), QComboBox | QSpinBox | QDoubleSpinBox)]
-    if isinstance(box, QComboBox):
+    if isinstance(box, QComboBox) and not isinstance(box, ChecksMenu):
         place = box.findData(value)
         assert place >= 0, f"{name} does not offer {value!r}"
         box.setCurrentIndex(place)
@@ -207,6 +210,21 @@ def test_selecting_runs_changes_no_setting(form, fitted, selected):
     form.show_settings_of(result_of(form.settings(), ("1",), fitted - 1), take=False)
     form.offer(runs[:selected], "mx106")
     assert form.changed_since == ()
+
+
+def test_a_selection_that_lacks_the_held_out_condition_changes_no_setting(form):
+    """The rule of the person comes back with the runs, also after an edit of another option meanwhile."""
+    form.hold_out("mass=0.5")
+    form.show_settings_of(result_of(form.settings()), take=False)
+    form.offer([RUN], "mx106")
+    assert form.settings().validation == "none"
+    assert form.state()["settings"]["validation"] == "mass=0.5"
+    assert form.changed_since == ()
+    form.set_option("trials", 900)
+    assert form.changed_since == ("Evaluations",)
+    form.offer([RUN, OTHER_RUN], "mx106")
+    assert form.settings().validation == "mass=0.5"
+    assert form.changed_since == ("Evaluations",)
 
 
 def test_another_rule_than_the_usual_one_is_a_change(form):
@@ -602,14 +620,18 @@ def test_what_is_chosen_is_what_is_previewed_exported_and_checked(controller, qt
         exporting.targets[name] = SimpleNamespace(title=name, description=f"for {name}", options=options, **plain)
     page = ExportView(controller)
     qtbot.addWidget(page)
-    exporting.set_folder(Path("/lab"))
     page.show()
     enter(page.inspector, "Model", "catalogue:mx106:m3")
     page.choose_target("two")
-    assert page.about.text() == "for two"
     enter(page.inspector, "Gain ki", 0.25)
     enter(page.inspector, "Replace existing files", True)
     page._preview()
+    assert not page.export_button.isEnabled(), "an export of what is not shown"
+    exporting.previewed.emit(Exported((), ("It lacks 0.0123456 rad.", "Another note."), name="m3-two"))
+    assert [part.text() for part in (page.statement, page.lost, page.notes)] == [
+        "for two", "It lacks 0.01235 rad.", "- Another note.",
+    ]  # fmt: skip
+    assert exporting.folder == home() / "exports" / "m3-two"
     page.export_button.click()
     page.check_button.click()
     chosen = (controller.model_list.entry("catalogue:mx106:m3").model, "two", {"ki": 0.25})

@@ -15,9 +15,9 @@ from bench_gui.connect.servo.emulation import Emulation
 from bench_gui.connect.servo.scan_dialog import ScanDialog
 from bench_gui.connect.servo.scanning import Scanning
 from bench_gui.controller import Controller
-from bench_gui.log.journal import Journal
 from bench_gui.log.panel import LogTable
 from bench_gui.shell.start_page import _answers
+from bench_gui.state.journal import Journal
 from bench_gui.state.servo_link import ServoView
 from bench_gui.state.setup import BenchSetup, Gains
 from bench_gui.work.activity import Activities
@@ -108,7 +108,7 @@ def facts_of(card):
 def test_the_servo_s_card_says_each_number_beside_its_caption(controller, card):
     facts = {
         **{"Firmware": "v42", "ID, serial": "5, SN-77", "Resolution": "0.00153 rad", "Watchdog": "250 ms"},
-        **{"Supply": "11.96 V", "Temperature": "41.4 °C", "Angle": "0.321 rad", "Mode": "motor off, monitored"},
+        **{"Supply": "11.96 V", "Temperature": "41.4 °C", "Servo's angle": "0.321 rad", "Mode": "motor off, monitored"},
     }
     assert facts_of(card) == facts
     assert named(card).items() >= facts.items()
@@ -119,7 +119,7 @@ def test_the_servo_s_card_says_each_number_beside_its_caption(controller, card):
         **{"Torque": "5.5 N·m", "Current": "1.6 A", "Temperature": "57 °C"},
     }
     controller.set_angle_unit(DEGREES)
-    assert facts_of(card) == {**facts, "Resolution": "0.088 °", "Angle": "18.4 °"}
+    assert facts_of(card) == {**facts, "Resolution": "0.088 °", "Servo's angle": "18.4 °"}
     assert beside(card.limits)["Lowest angle"] == "−63.03 °"
     controller.servo.address = "simulated:mx106"
     card.show_servo(READY)
@@ -311,7 +311,8 @@ def test_an_emulator_is_told_the_load_of_the_bench_each_time_it_changes(qapp):
 def test_the_log_has_time_kind_and_words(qapp, level, kind):
     journal = Journal()
     table = LogTable(journal)
-    entry = journal.add(level, "the coupling slipped")
+    journal.add(level, "the coupling slipped")
+    (entry,) = journal.entries
     assert row_of(table, 0) == {"Time": f"{entry.at:%H:%M:%S}", "Kind": kind, "Message": "The coupling slipped"}
     assert (table.cell_at(0, 1).tone == "muted") == (level == "info")
 

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtWidgets import QApplication
 
-from bench_gui.headless.palette import paper_colour
 from bench_gui.headless.symbols import printed
 from bench_gui.plots.axes import LogAxis
 from bench_gui.plots.chart import Chart, pen, show_live
@@ -186,8 +185,6 @@ def test_colours_on_paper_are_those_of_the_light_theme():
         assert on_paper(light.model(friction).lower()) == light.model(friction)
     assert (on_paper(dark.measured), on_paper(dark.goal)) == (light.measured, light.goal)
     assert on_paper("#123456") == "#123456"
-    for meaning in ("goal", "measured", "muted", "moving", "fault", "accent", "#123456", *FRICTION_MODELS):
-        assert paper_colour(meaning) == light.colour(meaning)
     assert (mixed("#000000", "#ffffff", 0.0), mixed("#000000", "#ffffff", 1.0)) == ("#000000", "#ffffff")
 
 

@@ -14,7 +14,6 @@ from bench_gui.compare.heat_map import HeatTable
 from bench_gui.export.exporting import Exporting
 from bench_gui.headless.exporting import Exported
 from bench_gui.headless.place.rests import Target
-from bench_gui.log.journal import MOST_ENTRIES, FileWarnings, Journal
 from bench_gui.place.hold_plan import HoldPlan
 from bench_gui.place.point_table import SOUGHT, PointTable
 from bench_gui.plots.heat import CIVIDIS
@@ -24,6 +23,7 @@ from bench_gui.record.trajectory_form import end_time, file_size, size_in_words
 from bench_gui.record.waiting import waiting_from_json, waiting_to_json
 from bench_gui.session.dialogs.about_runs import COMMON_REASONS, ExcludeDialog
 from bench_gui.session.dialogs.trim_dialog import TrimDialog
+from bench_gui.state.journal import MOST_ENTRIES, FileWarnings, Journal
 from bench_gui.state.models import ModelList
 from bench_gui.state.servo_link import ServoView
 from bench_gui.state.setup import BenchSetup, Gains
@@ -35,7 +35,7 @@ from bench_gui.work.activity import Activities
 from bench_gui.work.computation import Computation, Computations
 from core.base.errors import InputError
 from core.base.sealed import EDITED, SEAL, is_edited
-from core.base.units import DEGREES, RADIANS, with_uncertainty
+from core.base.units import DEGREES, RADIANS, readable, with_uncertainty
 from core.document.plot import HeatPanel
 from core.motion.trajectories import make_trajectory
 from core.practice.placement import PlacedPoint
@@ -52,15 +52,18 @@ from tests.gui.session.test_run_words import RUN
 from tests.gui.test_columns import row_of
 
 
-@pytest.mark.parametrize(("level", "unseen"), [("info", 0), ("warning", 0), ("error", 0), ("fault", 1)])
-def test_only_faults_wait_to_be_looked_at(level, unseen):
+@pytest.mark.parametrize(("level", "unseen"), [("info", 0), ("warning", 0), ("error", 1), ("fault", 1)])
+def test_only_faults_and_errors_wait_to_be_looked_at(level, unseen):
     journal, changes = Journal(), []
-    journal.unseen_changed.connect(lambda: changes.append(journal.unseen))
+    journal.unseen_changed.connect(lambda: changes.append(len(journal.unseen)))
     journal.add(level, "the coupling slipped")
-    assert journal.unseen == unseen
-    journal.look()
-    assert (journal.unseen, changes) == (0, [unseen, 0] if unseen else [])
     (entry,) = journal.entries
+    assert journal.unseen == [entry] * unseen
+    journal.look()
+    assert (journal.unseen, changes) == ([], [unseen, 0] if unseen else [])
+    journal.say("error", "shown to the user as a notice")
+    assert journal.unseen == []
+    del journal.entries[1:]
     assert (entry.level, entry.text) == (level, "The coupling slipped")
     assert journal.text() == f"{entry.at.isoformat(timespec='seconds')}  {level:7}  The coupling slipped\n"
 
@@ -166,7 +169,14 @@ def test_only_motion_that_stays_outside_is_told():
 def placed(angle, side, spread, torque=0.4, repeat=1):
     bench = Bench(mass=0.5, length=0.15, angle_offset=0.1)
     return PlacedPoint(
-        motor_torque=torque, angle=angle, side=side, bench=bench, servo="mx106", repeat=repeat, spread=spread
+        motor_torque=torque,
+        angle=angle,
+        side=side,
+        bench=bench,
+        servo="mx106",
+        repeat=repeat,
+        spread=spread,
+        fell=angle,
     )
 
 
@@ -251,6 +261,19 @@ def test_a_long_list_shows_the_last_runs_and_the_next(qtbot, monkeypatch):
 )
 def test_a_value_has_no_more_digits_than_its_interval_bears_out(value, half_width, unit, said):
     assert with_uncertainty(value, half_width, unit) == said
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("0.0028773775 A per rad, at most 0.9625 A", "0.002877 A per rad, at most 0.9625 A"),
+        ("moves +0.0143433 rad and reads -0.0143433 rad", "moves +0.01434 rad and reads −0.01434 rad"),
+        ("release 1.0.23456, `vin=12.345678 -1`, u = 0.000254", "release 1.0.23456, `vin=12.345678 -1`, u = 0.000254"),
+        ("230.079 rad/s² at 9.80665 m/s²; z -axis", "230.1 rad/s² at 9.807 m/s²; z -axis"),
+    ],
+)
+def test_numbers_of_a_sentence_have_four_digits_but_code_has_all(written, read):
+    assert readable(written) == read
 
 
 def test_a_negative_number_has_a_true_minus_sign_and_either_is_taken(qtbot):

@@ -435,7 +435,7 @@ IMPOSSIBLE = {
     ),
     "milliseconds": ({"t": 1e3}, COLUMNS, {}, "10 s from sample to sample .* time=t:ms"),
     "seconds as microseconds": ({}, "time=t:us,goal=goal:deg,position=pos:deg", {}, "time=t:s"),
-    "grams": ({}, COLUMNS, {"mass": 300.0}, "294 N·m at 90°, more than the 0.52 N·m .* in g it would be --mass 0.3"),
+    "grams": ({}, COLUMNS, {"mass": 300.0}, "0.52 N·m, cannot hold .* 294 N·m at 90°; in g it would be --mass 0.3"),
     "millimetres": ({}, COLUMNS, {"length": 100.0}, "in mm it would be --length 0.1"),
     "unknown servo": ({}, COLUMNS, {"servo": "mine"}, "no servo 'mine'; .* --servo my.toml"),
 }
@@ -467,7 +467,7 @@ def test_single_glitches_and_fast_servos_are_no_wrong_unit(write):
 @pytest.mark.parametrize(
     ("what", "said"),
     [
-        ("load", r"more than the 0.52 N·m of a stalled xl330; check --mass \[kg\], --length \[m\] and --servo$"),
+        ("load", r"0.52 N·m, cannot hold .* N·m at 90°; check --mass \[kg\], --length \[m\] and --servo$"),
         ("long step", "s from sample to sample is not plausible"),
         ("short step", "s from sample to sample is not plausible"),
         ("turns", "position spans 12.8 rad, 2 turns"),

@@ -81,7 +81,7 @@ class ZeroPanel(QFrame):
 
     def _add_sweep(self, column: QVBoxLayout) -> None:
         self._step(column, "2  Sweep", "Move the pendulum by hand through its whole range, to both sides.")
-        row = hbox(spacing=14)
+        row = hbox(spacing=8)
         self.readings: dict[str, QLabel] = {}
         for name in ("Lowest", "Now", "Highest"):
             part = vbox(spacing=0)
@@ -135,7 +135,7 @@ class ZeroPanel(QFrame):
         row = QHBoxLayout()
         self.cancel_button: QPushButton = button("Cancel", "Keep the previous zero", self.cancel)
         self.again_button: QPushButton = button("Start again", "Discard the measurement and start again", self.restart)
-        self.apply_button: QPushButton = button("Apply", "Use this zero for all further runs", self.apply, "primary")
+        self.apply_button: QPushButton = button("Apply", "Use this zero for all further runs", self.apply)
         row.addWidget(self.cancel_button)
         row.addWidget(self.again_button)
         row.addStretch(1)
@@ -296,7 +296,9 @@ class ZeroPanel(QFrame):
             now = (place == 1 and sweeping) or (place == 2 and not sweeping)
             restyle(step, "role", "title" if now else "")
         self.sweep_button.setEnabled(sweeping and self._is_off)
-        restyle(self.sweep_button, "kind", "primary" if sweeping else "")
+        unready = self._controller.servo.view.unready
+        for part, now in ((self.sweep_button, sweeping), (self.apply_button, not sweeping)):
+            restyle(part, "kind", "primary" if now and not unready else "")
         self.hint.setText(self._advice())
         self.rests.setVisible(not sweeping)
         self.rests.setText(

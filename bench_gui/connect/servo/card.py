@@ -44,7 +44,7 @@ _FACTS = (
     ("Resolution", "Smallest step of the position"),
     ("Supply", "Supply voltage now"),
     ("Temperature", "Temperature now"),
-    ("Angle", "Present angle in the servo's own frame, as recorded"),
+    ("Servo's angle", "Present angle as the servo reports and records it; the drawing shows the pendulum's angle"),
     ("Mode", "What the servo is doing"),
     ("Watchdog", "Time after which the servo stops when no command arrives"),
 )
@@ -129,7 +129,7 @@ class ServoCard(QFrame):
         self.state = ElidedLabel()
         self.state.setAccessibleName("Unwritten changes")
         self.discard_button: QPushButton = button("Discard", "Discard the edits", self.discard)
-        self.write_button = StartButton("Write…", "", self.ask_to_write, self)
+        self.write_button = StartButton("Write…", "", self.ask_to_write, self, kind="")
         row.addWidget(self.state, 1)
         row.addWidget(self.discard_button)
         row.addWidget(self.write_button)
@@ -220,7 +220,7 @@ class ServoCard(QFrame):
             "Resolution": fixed(step, 5 if fine else 3, unit.symbol),
             "Supply": fixed(view.supply_voltage, 2, "V"),
             "Temperature": fixed(view.temperature, 1, "°C"),
-            "Angle": fixed(view.position * unit.per_radian, 3 if fine else 1, unit.symbol),
+            "Servo's angle": fixed(view.position * unit.per_radian, 3 if fine else 1, unit.symbol),
             "Mode": "fault, motor off" if view.state is ServoState.FAULT else mode,
             "Watchdog": (fixed(1e3 * identity.watchdog, 0, "ms") if identity.watchdog else "none") if identity else "–",
         }
@@ -334,11 +334,11 @@ class ServoCard(QFrame):
             setup.set_gains(replace(setup.gains, **sent.gain_edits()))
         self.draft = self.draft.based_on(event.settings, setup.settings, event.limits)
         self._show_draft()
-        self._controller.message.emit("info", "written to the servo and read back")
+        self._controller.journal.say("info", "written to the servo and read back", task="Bench")
 
     def _configure_failed(self, reason: str) -> None:
         self._sent = None
-        self._controller.message.emit("error", f"writing to the servo failed: {reason}")
+        self._controller.journal.say("error", f"writing to the servo failed: {reason}", task="Bench")
         self._enable()
 
     # Display.

@@ -59,6 +59,8 @@ class ConnectionForm(Section):
         self._read: dict[str, Callable[[], str]] = {}
         self._captions: dict[str, QLabel] = {}
         self._locked = ""
+        self._kept: dict[str, dict[str, str]] = {}
+        """What was entered for each family."""
         self.show_address(address)
 
     @property
@@ -119,7 +121,7 @@ class ConnectionForm(Section):
             widget.setToolTip(reason or tip)
 
     def _choose_family(self) -> None:
-        self._build({field.name: field.default for field in self.chosen.fields})
+        self._build(self._kept.get(self.chosen.name, {}))
         self._changed()
 
     def _build(self, values: dict[str, str]) -> None:
@@ -135,7 +137,7 @@ class ConnectionForm(Section):
         self.lock(locked)
 
     def _show_applying(self) -> None:
-        values = self.values()
+        values = self._kept[self.chosen.name] = self.values()
         for field in self.chosen.fields:
             for part in (self._captions[field.name], self.fields[field.name]):
                 part.setVisible(field.applies(values))

@@ -9,11 +9,21 @@ from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, QStandardPaths, Signal
 from PySide6.QtGui import QFontDatabase
-from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QLabel, QLineEdit, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from bench_gui.connect.servo.connection import field_widget
 from bench_gui.connect.servo.emulation import Emulation
-from bench_gui.widgets.fields import MARGIN, Section, button, choice, describe, label, vbox
+from bench_gui.widgets.fields import MARGIN, Section, button, choice, describe, label, restyle, vbox
 from bench_gui.widgets.start_button import StartButton, held_by
 from core.base.errors import ServoBenchError
 from core.base.words import capitalised
@@ -82,6 +92,19 @@ class EmulationDialog(QDialog):
         row.addWidget(self.use_button)
         row.addWidget(self.start_button)
         column.addLayout(row)
+        self._add_console(column)
+        self._listing = False
+        emulation.started.connect(self._started)
+        emulation.ended.connect(self._ended)
+        emulation.answered.connect(self._answered)
+        self._build()
+        if emulation.running:
+            self._ask_for_commands()
+        self._enable()
+        for made in self.findChildren(QPushButton):
+            made.setAutoDefault(False)  # Enter belongs to the line of the console
+
+    def _add_console(self, column: QVBoxLayout) -> None:
         self.log: QPlainTextEdit = describe(
             QPlainTextEdit(), "Console", "Commands sent to the emulator, and its answers"
         )
@@ -106,14 +129,6 @@ class EmulationDialog(QDialog):
         row.addWidget(self.usages)
         row.addWidget(self.line, 1)
         column.addLayout(row)
-        self._listing = False
-        emulation.started.connect(self._started)
-        emulation.ended.connect(self._ended)
-        emulation.answered.connect(self._answered)
-        self._build()
-        if emulation.running:
-            self._ask_for_commands()
-        self._enable()
 
     def done(self, result: int) -> None:
         """Close; the emulator keeps running."""
@@ -137,6 +152,8 @@ class EmulationDialog(QDialog):
             default = kept_link() if field.name == "link" else field.default
             widget, read = field_widget(field, default, lambda: None)
             self.fields[field.name], self._read[field.name] = widget, read
+            if isinstance(widget, QLineEdit):
+                widget.setFixedWidth(max(widget.width(), widget.fontMetrics().horizontalAdvance(default) + 24))
             if isinstance(widget, QComboBox):
                 widget.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
                 widget.setFixedWidth(widget.sizeHint().width())
@@ -175,6 +192,8 @@ class EmulationDialog(QDialog):
         self.start_button.setText(text)
         describe(self.start_button, text, "Stop the emulator" if running else "Start the emulator")
         self.use_button.setEnabled(bool(addresses))
+        restyle(self.use_button, "kind", "primary" if running else "")
+        restyle(self.start_button, "kind", "" if running else "primary")
         for widget in (self.usages, self.line, *self.faults):
             widget.setEnabled(bool(addresses))
         if not running:
@@ -186,6 +205,7 @@ class EmulationDialog(QDialog):
             self.state.style().polish(self.state)
 
     def _use(self) -> None:
+        self.accept()
         self.chosen.emit(self._emulation.addresses[0])
 
     # The console.

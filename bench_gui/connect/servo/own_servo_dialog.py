@@ -68,15 +68,21 @@ def entries_of(template: str) -> list[TemplateLine]:
 
 
 def filled(template: str, texts: dict[TemplateLine, str]) -> str:
-    """Return the template with other values; a text that is not a TOML value is quoted."""
+    """Return the template with other values; quotes and the brackets of a list need not be typed."""
     lines = template.splitlines()
     for entry, text in texts.items():
-        value = text.strip() if entry.value.startswith('"') else _with_points(text.strip())
-        if entry.value.startswith('"') or not _is_value(value):
-            value = json.dumps(value, ensure_ascii=False)
         start, _, end = lines[entry.line].partition(entry.value)
-        lines[entry.line] = start + value + end
+        lines[entry.line] = start + _value(entry, text.strip()) + end
     return "\n".join(lines) + "\n"
+
+
+def _value(entry: TemplateLine, text: str) -> str:
+    is_list = entry.value.startswith("[")
+    value = _with_points(f"[{text}]" if is_list and not text.startswith("[") else text)
+    if _is_value(value) and not entry.value.startswith('"'):
+        return value
+    words = [part.strip() for part in value.strip("[]").split(",")] if is_list else text
+    return json.dumps(words, ensure_ascii=False)
 
 
 def _with_points(text: str) -> str:
@@ -101,6 +107,8 @@ class ServoDialog(QDialog):
 
     added = Signal(str)
     """Name of the added servo."""
+    wanted = Signal(str)
+    """Name of the added servo that the user chooses."""
 
     def __init__(self, parent: QWidget | None) -> None:
         super().__init__(parent)
@@ -132,7 +140,11 @@ class ServoDialog(QDialog):
         row.addWidget(self.open_button)
         row.addStretch(1)
         row.addWidget(self.cancel_button)
+        self.use_button: QPushButton = button(
+            "Use", "Choose it as a simulated servo; a real one is recognised when it is connected", self._use, "primary"
+        )
         row.addWidget(self.save_button)
+        row.addWidget(self.use_button)
         column.addLayout(row)
         self._check()
 
@@ -161,7 +173,7 @@ class ServoDialog(QDialog):
     def _add_row(self, grid: QGridLayout, entry: TemplateLine) -> None:
         title = entry.name.replace("_", " ") if "_" in entry.name or len(entry.name) > 2 else entry.name
         title = capitalised(title) if len(title) > 2 else title
-        text = entry.value.strip('"')
+        text = entry.value.strip('"[]')
         if entry.name in CHOICES:
             box = choice(title, entry.meaning, [(known, known) for known in CHOICES[entry.name]])
             box.setCurrentIndex(box.findData(text))
@@ -181,6 +193,7 @@ class ServoDialog(QDialog):
         self.fields[entry.path], self.captions[entry.path] = field, caption
 
     def _check(self) -> None:
+        self._turn(False)
         text = filled(self._template, {entry: read() for entry, read in self._read.items()})
         self._spec, problem = None, ""
         try:
@@ -211,8 +224,22 @@ class ServoDialog(QDialog):
     def _add(self, spec: ServoSpec) -> None:
         check_buses(spec)
         add_servo(spec)
-        self.accept()
+        self._spec = spec
+        self._show(f"{spec.title} added", "title")
+        self._turn(True)
         self.added.emit(spec.name)
+
+    def _turn(self, added: bool) -> None:
+        """Offer to use an added servo, or to save."""
+        self.use_button.setVisible(added)
+        self.save_button.setVisible(not added)
+        (self.use_button if added else self.save_button).setDefault(True)
+        self.cancel_button.setText("Close" if added else "Cancel")
+
+    def _use(self) -> None:
+        self.accept()
+        if self._spec is not None:
+            self.wanted.emit(self._spec.name)
 
     def _show(self, text: str, role: str) -> None:
         self.state.setText(text)

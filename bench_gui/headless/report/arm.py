@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from bench_gui.headless.palette import GOAL_COLOUR, MEASURED_COLOUR, shade
+from bench_gui.headless.palette import LIGHT
 from bench_gui.headless.report.figures import new_figure
 from core.studies.arm.kinematics import elbow_positions, tip_positions
 from core.studies.arm.links import ArmLinks
@@ -18,7 +18,7 @@ from core.studies.arm.validation import PUBLISHED, ArmCandidate, ArmCase, ArmVal
 
 
 def errors_figure(found: ArmValidation) -> Figure:
-    """Draw the error of each model in each case, as in Fig. 7 of seed 004: richer models are darker.
+    """Draw the error of each model in each case, as in Fig. 7 of seed 004.
 
     Models that are not published are hatched.
     """
@@ -31,7 +31,7 @@ def errors_figure(found: ArmValidation) -> Figure:
             places + (k + 0.5) * width - 0.42,
             [case.errors[candidate.name].mae_mrad for case in found.cases],
             width,
-            color=shade(k, len(found.candidates)),
+            color=LIGHT.model(candidate.friction),
             hatch="" if published else "////",
             edgecolor="white",
             linewidth=0.0,
@@ -49,14 +49,14 @@ def errors_figure(found: ArmValidation) -> Figure:
 
 def case_figure(case: ArmCase, links: ArmLinks, shown: Sequence[ArmCandidate]) -> Figure:
     """Draw the path of the tip, both joint angles over time, and their errors, as in Fig. 1 of seed 004."""
-    colours = {candidate.name: shade(k, len(shown)) for k, candidate in enumerate(shown)}
+    colours = {candidate.name: LIGHT.model(candidate.friction) for candidate in shown}
     figure = new_figure(7.6, 4.2)
     grid = figure.add_gridspec(3, 2, width_ratios=(1.0, 1.0), height_ratios=(1.0, 1.0, 0.9))
     plane = figure.add_subplot(grid[:, 0])
     over_time = [figure.add_subplot(grid[row, 1]) for row in range(3)]
     lines: list[tuple[str, str, float, Any]] = [
-        ("goal", GOAL_COLOUR, 0.8, case.goal),
-        ("true", MEASURED_COLOUR, 1.6, case.reference),
+        ("goal", LIGHT.goal, 0.8, case.goal),
+        ("true", LIGHT.measured, 1.6, case.reference),
         *((c.name, colours[c.name], 1.2, case.motions[c.name].position) for c in shown),
     ]
     resting = np.vstack(
@@ -64,7 +64,7 @@ def case_figure(case: ArmCase, links: ArmLinks, shown: Sequence[ArmCandidate]) -
     )
     plane.plot(*resting.T, "o-", color="#b0b0b0", linewidth=3.0, markersize=5.0)
     for label, colour, width, angles in lines:
-        dashed = "--" if label != "goal" and angles is lines[-1][3] else "-"
+        dashed = "--" if label == "goal" else "-"
         plane.plot(*tip_positions(links, angles).T, dashed, color=colour, linewidth=width, label=label)
         for joint, axes in enumerate(over_time[:2]):
             axes.plot(case.time, angles[:, joint], dashed, color=colour, linewidth=width)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
-from bench_gui.headless.palette import MEASURED_COLOUR, shade
+from bench_gui.headless.palette import LIGHT
 from bench_gui.headless.report.figures import new_figure
 from bench_gui.headless.report.traces import SearchTrace
 from bench_gui.headless.symbols import mathtext
@@ -39,10 +39,9 @@ COLUMNS = 3
 
 
 def search_figure(traces: Sequence[SearchTrace], used: str) -> Figure:
-    """Draw the best value over evaluations of every search; used: the friction model in full colour."""
+    """Draw the best value over evaluations of every search; used: the friction model with a thick line."""
     figure = new_figure(7.2, 3.4)
     axes = figure.subplots()
-    order = sorted({trace.friction for trace in traces}, key=lambda friction: (friction == used, friction))
     for trace in traces:
         own = trace.friction == used
         best = 1e3 * np.append(trace.best, trace.best[-1])
@@ -50,7 +49,7 @@ def search_figure(traces: Sequence[SearchTrace], used: str) -> Figure:
             np.append(trace.evaluations, trace.total),
             np.where(np.isfinite(best), best, np.nan),
             where="post",
-            color=shade(order.index(trace.friction), len(order)),
+            color=LIGHT.model(trace.friction),
             linewidth=2.0 if own else 1.2,
             zorder=3 if own else 2,
             alpha=1.0 if trace.repeat == 0 else 0.5,
@@ -79,7 +78,7 @@ def correlation_figure(found: Correlations) -> Figure:
             if np.isnan(value):
                 axes.text(k + 0.5, i + 0.5, "×", ha="center", va="center", color="#999999", fontsize=7)
             elif i != k and abs(value) >= SHOWN_CORRELATION:
-                colour = "#ffffff" if abs(value) > 0.7 else MEASURED_COLOUR
+                colour = "#ffffff" if abs(value) > 0.7 else LIGHT.measured
                 axes.text(k + 0.5, i + 0.5, fixed(value, 2), ha="center", va="center", color=colour, fontsize=5.5)
     places = np.arange(count) + 0.5
     symbols = [mathtext(symbol) for symbol in found.symbols]
@@ -130,7 +129,7 @@ def _panels(
         certain = np.abs(significances) > SIGNIFICANT
         for chosen, colour in ((~certain, "#1463b8"), (certain, "#b3261e")):
             _draw(axes, np.flatnonzero(chosen), 1e3 * means[chosen], 1e3 * errors[chosen], colour)
-        axes.axhline(0.0, color=MEASURED_COLOUR, linewidth=0.6)
+        axes.axhline(0.0, color=LIGHT.measured, linewidth=0.6)
         labels = [_short(entry.label) for entry in ordered]
         axes.set_xticks(range(len(ordered)), labels, rotation=45, ha="right", rotation_mode="anchor", fontsize=7)
         axes.set_title(title, fontsize=8.5, loc="left")

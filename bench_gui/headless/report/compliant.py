@@ -15,17 +15,17 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from bench_gui.headless.palette import GOAL_COLOUR, MEASURED_COLOUR, MODEL_COLOURS
+from bench_gui.headless.palette import GOAL_LINE, LIGHT
 from bench_gui.headless.report.figures import new_figure
 from core.studies.arm.kinematics import elbow_positions
 from core.studies.compliant.elastic import CompliantActuator
 from core.studies.compliant.experiments import ArmRun, BoxRun, FrequencyResponse, JointRun
 from core.studies.compliant.learning import Iteration, Learned
 
-BEHAVIOUR_COLOURS = (MODEL_COLOURS["m1"], MODEL_COLOURS["m4"])
+BEHAVIOUR_COLOURS = (LIGHT.model("m1"), LIGHT.model("m4"))
 """Colours of the soft and the stiff preset."""
 JOINTS = ("joint 1", "joint 2")
-JOINT_COLOURS = (MODEL_COLOURS["m4"], MODEL_COLOURS["m3"])
+JOINT_COLOURS = (LIGHT.model("m4"), LIGHT.model("m3"))
 CURVE_POINTS = 401
 PRESETS_SHOWN = 5
 
@@ -50,7 +50,7 @@ def curve_figure(actuator: CompliantActuator) -> Figure:
     left.legend(fontsize=8, title=actuator.preset_name if high > low else None, title_fontsize=8)
     presets = np.linspace(low, high, CURVE_POINTS) if high > low else np.array([0.0, 1.0])
     stiffness = actuator.elastic_torque(*actuator.references(0.0, presets), 0.0).stiffness
-    right.plot(presets, stiffness, color=MEASURED_COLOUR, linewidth=1.4)
+    right.plot(presets, stiffness, color=LIGHT.measured, linewidth=1.4)
     right.set_xlabel(f"{actuator.preset_name.lower()} / {actuator.preset_unit}" if high > low else "no preset")
     right.set_ylabel("stiffness at rest / N·m/rad")
     if high > low and float(stiffness.max()) > 30.0 * max(float(stiffness.min()), 1e-12):
@@ -67,7 +67,7 @@ def step_figure(runs: Sequence[JointRun]) -> Figure:
     panels = np.atleast_1d(figure.subplots(rows, columns, sharex=True, sharey=True)).ravel()
     for axes, title in zip(panels, titles, strict=False):
         of_title = [run for run in runs if run.behaviour.actuator.title == title]
-        axes.plot(of_title[0].motion.time, of_title[0].wanted, color=GOAL_COLOUR, linewidth=0.9)
+        axes.plot(of_title[0].motion.time, of_title[0].wanted, linewidth=0.9, **GOAL_LINE)
         for run, colour, width in zip(of_title, BEHAVIOUR_COLOURS, (1.6, 0.9), strict=False):
             axes.plot(run.motion.time, run.motion.position, color=colour, linewidth=width, label=run.behaviour.title)
         axes.set_title(title, fontsize=9.5, loc="left")
@@ -90,9 +90,9 @@ def chirp_figure(responses: Sequence[FrequencyResponse]) -> Figure:
     magnitude, lag = figure.add_subplot(grid[1, 0]), figure.add_subplot(grid[1, 1])
     for axes, found, colour in zip(above, responses, BEHAVIOUR_COLOURS, strict=False):
         run = found.run
-        axes.plot(run.motion.time, run.wanted, color=GOAL_COLOUR, linewidth=0.4, label="reference equilibrium")
+        axes.plot(run.motion.time, run.wanted, linewidth=0.4, label="reference equilibrium", **GOAL_LINE)
         equilibrium, link = run.link_equilibrium, run.motion.position
-        axes.plot(run.motion.time, equilibrium, color=MEASURED_COLOUR, linewidth=0.6, label="link equilibrium")
+        axes.plot(run.motion.time, equilibrium, color=LIGHT.measured, linewidth=0.6, label="link equilibrium")
         axes.plot(run.motion.time, link, color=colour, linewidth=0.9, label="link")
         # Room for the legend above the curves, which fill the panel below.
         axes.set_ylim(top=2.2 * float(np.abs(run.wanted).max()))
@@ -117,7 +117,7 @@ def sine_figure(runs: Sequence[JointRun]) -> Figure:
     """Draw one joint along a sinusoid, soft and stiff, and its error."""
     figure = new_figure(7.2, 3.6)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2.0, 1.0))
-    above.plot(runs[0].motion.time, runs[0].wanted, color=GOAL_COLOUR, linewidth=0.9, label="reference equilibrium")
+    above.plot(runs[0].motion.time, runs[0].wanted, linewidth=0.9, label="reference equilibrium", **GOAL_LINE)
     for run, colour in zip(runs, BEHAVIOUR_COLOURS, strict=False):
         above.plot(
             run.motion.time, run.link_equilibrium, color=colour, linewidth=0.9, linestyle=":",
@@ -143,7 +143,7 @@ def arm_figure(steps: Sequence[ArmRun], sinusoids: Sequence[ArmRun]) -> Figure:
         for joint in range(2):
             axes = panels[joint, column]
             asked = runs[0].motion
-            axes.plot(asked.time, asked.equilibrium[:, joint], color=GOAL_COLOUR, linewidth=0.9, label="reference")
+            axes.plot(asked.time, asked.equilibrium[:, joint], linewidth=0.9, label="reference", **GOAL_LINE)
             for run, colour in zip(runs, BEHAVIOUR_COLOURS, strict=False):
                 axes.plot(run.motion.time, run.link_equilibrium[:, joint], color=colour, linewidth=0.8, linestyle=":")
                 axes.plot(
@@ -165,7 +165,7 @@ def box_figure(runs: Sequence[BoxRun]) -> Figure:
     way = figure.add_subplot(grid[0, 0])
     force = figure.add_subplot(grid[1, 0], sharex=way)
     plane = figure.add_subplot(grid[:, 1])
-    way.plot(runs[0].motion.time, runs[0].way[:, 0], color=GOAL_COLOUR, linewidth=0.9, label="tip, reference")
+    way.plot(runs[0].motion.time, runs[0].way[:, 0], linewidth=0.9, label="tip, reference", **GOAL_LINE)
     for run, colour in zip(runs, BEHAVIOUR_COLOURS, strict=False):
         name = run.behaviour.name
         way.plot(run.motion.time, run.tip[:, 0], color=colour, linewidth=1.4, label=f"tip, {name}")
@@ -175,7 +175,7 @@ def box_figure(runs: Sequence[BoxRun]) -> Figure:
         force.plot(run.motion.time, run.motion.tip_force, color=colour, linewidth=1.0)
         _draw_scene(plane, run, colour)
     holding = runs[0].box.holding_force
-    force.axhline(holding, color=GOAL_COLOUR, linewidth=0.9, linestyle=":")
+    force.axhline(holding, color=LIGHT.goal, linewidth=0.9, linestyle=":")
     force.annotate("box slides", (0.02, holding), xycoords=("axes fraction", "data"), va="bottom", fontsize=8)
     way.set_ylabel("x / m")
     way.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, fontsize=7.5)
@@ -200,8 +200,8 @@ def learning_figure(learned: Learned) -> Figure:
             linewidth=1.2, label=JOINTS[joint],
         )  # fmt: skip
     norms = [float(each.error_norm.max()) for each in learned.iterations]
-    errors.plot(numbers, norms, "s:", color=MEASURED_COLOUR, markersize=3, linewidth=1.0, label="‖q̂ − q‖₂ of both")
-    errors.axhline(learned.law.tolerance, color=GOAL_COLOUR, linewidth=0.9, linestyle=":", label="tolerance")
+    errors.plot(numbers, norms, "s:", color=LIGHT.measured, markersize=3, linewidth=1.0, label="‖q̂ − q‖₂ of both")
+    errors.axhline(learned.law.tolerance, color=LIGHT.goal, linewidth=0.9, linestyle=":", label="tolerance")
     _logarithmic(errors)
     errors.set_xticks(_some(numbers))
     errors.set_xlabel("iteration")
@@ -210,7 +210,7 @@ def learning_figure(learned: Learned) -> Figure:
     time = learned.reference.time
     for joint, colour in enumerate(JOINT_COLOURS):
         axes = figure.add_subplot(grid[joint, 1])
-        axes.plot(time, learned.reference.angles[:, joint], color=MEASURED_COLOUR, linewidth=1.6, label="reference")
+        axes.plot(time, learned.reference.angles[:, joint], color=LIGHT.measured, linewidth=1.6, label="reference")
         for each, line in ((learned.iterations[0], ":"), (learned.iterations[-1], "--")):
             _draw_iteration(axes, time, each, joint, colour, line)
         axes.set_ylabel(f"{JOINTS[joint]} / rad")
@@ -225,10 +225,8 @@ def learning_figure(learned: Learned) -> Figure:
 def _draw_iteration(axes: Axes, time: Any, each: Iteration, joint: int, colour: str, line: str) -> None:
     axes.plot(time, each.position[:, joint], line, color=colour, linewidth=1.3, label=f"link, iteration {each.number}")
     if line == "--":
-        axes.plot(time, each.equilibrium[:, joint], color=GOAL_COLOUR, linewidth=0.9, label="input")
-        axes.plot(
-            time, each.link_equilibrium[:, joint], ":", color=GOAL_COLOUR, linewidth=1.2, label="link equilibrium"
-        )
+        axes.plot(time, each.equilibrium[:, joint], linewidth=0.9, label="input", **GOAL_LINE)
+        axes.plot(time, each.link_equilibrium[:, joint], ":", color=LIGHT.goal, linewidth=1.2, label="link equilibrium")
 
 
 def _draw_scene(plane: Axes, run: BoxRun, colour: str) -> None:
@@ -240,7 +238,7 @@ def _draw_scene(plane: Axes, run: BoxRun, colour: str) -> None:
     plane.add_patch(
         Rectangle(box, run.box.side, run.box.side, fill=False, edgecolor=colour, linewidth=1.2, linestyle=(0, (4, 2)))
     )
-    plane.plot(*run.way.T, color=GOAL_COLOUR, linewidth=0.9)
+    plane.plot(*run.way.T, linewidth=0.9, **GOAL_LINE)
     plane.plot([box[0], box[0] + run.box.side], [run.box.edge] * 2, alpha=0.0)
     plane.legend(fontsize=8, loc="upper right")
 

@@ -13,14 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bench_gui.headless.palette import (
-    BACKDRIVE_COLOUR,
-    BAR_COLOUR,
-    DRIVE_COLOUR,
-    GOAL_COLOUR,
-    MEASURED_COLOUR,
-    shade,
-)
+from bench_gui.headless.palette import GOAL_LINE, LIGHT
 from core.base.errors import InputError
 from core.identification.result import ModelResult
 from core.motion.recording import Recording
@@ -31,8 +24,7 @@ from core.servo.model import ServoModel
 from core.servo.terms import Supply
 
 TRUTH_COLOUR = "#555555"
-BOUNDARY_COLOURS = {"drive": DRIVE_COLOUR, "backdrive": BACKDRIVE_COLOUR}
-AREA_COLOURS = {"drive": f"{DRIVE_COLOUR}24", "static": "#e6e6e6", "backdrive": f"{BACKDRIVE_COLOUR}24"}
+AREA_COLOURS = {"drive": f"{LIGHT.drive}24", "static": "#e6e6e6", "backdrive": f"{LIGHT.backdrive}24"}
 
 matplotlib.rcParams.update(
     {
@@ -83,11 +75,12 @@ def error_bars(results: Sequence[ModelResult]) -> Figure:
     width = 0.38 if has_validation else 0.6
     shift = width / 2 if has_validation else 0.0
     train = _milliradians([r.train_mae for r in results])
-    bars = axes.bar(positions - shift, train, width, color=BAR_COLOUR, alpha=0.45)
+    colours = [LIGHT.model(r.model.friction) for r in results]
+    bars = axes.bar(positions - shift, train, width, color=colours, alpha=0.45)
     axes.bar_label(bars, [_number(value) for value in train], padding=2, fontsize=8)
     if has_validation:
         judged = _milliradians([r.validation_mae for r in results])
-        bars = axes.bar(positions + shift, judged, width, color=BAR_COLOUR)
+        bars = axes.bar(positions + shift, judged, width, color=colours)
         axes.bar_label(bars, [_number(value) for value in judged], padding=2, fontsize=8)
         axes.set_title("pale: training runs, full: held-out runs", fontsize=9, loc="left")
     axes.set_xticks(positions, [r.model.friction.upper() for r in results])
@@ -111,14 +104,14 @@ def overlay(recording: Recording, models: Mapping[str, ServoModel], supply: Supp
     figure = new_figure(7.2, 3.9)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2.2, 1))
     run, _ = on_grid(recording)
-    above.plot(run.time, run.goal_position, color=GOAL_COLOUR, linewidth=0.8, label="goal")
-    above.plot(run.time, run.position, color=MEASURED_COLOUR, linewidth=1.4, label="measured")
-    for k, (label, model) in enumerate(models.items()):
+    above.plot(run.time, run.goal_position, linewidth=0.8, label="goal", **GOAL_LINE)
+    above.plot(run.time, run.position, color=LIGHT.measured, linewidth=1.4, label="measured")
+    for label, model in models.items():
         motion = simulate_recording(model, recording, supply=supply)
-        colour = shade(k, len(models))
+        colour = LIGHT.model(model.friction)
         above.plot(motion.time, motion.position, color=colour, linewidth=1.2, linestyle=(0, (4, 2)), label=label)
         below.plot(motion.time, (motion.position - run.position) * 1e3, color=colour, linewidth=0.9)
-    below.axhline(0.0, color=MEASURED_COLOUR, linewidth=0.6)
+    below.axhline(0.0, color=LIGHT.measured, linewidth=0.6)
     _shade_released(above, run)
     above.set_ylabel("angle / rad")
     below.set_ylabel("error / mrad")
@@ -151,15 +144,15 @@ def diagram_figure(
 ) -> Figure:
     """Draw drive and backdrive torques of models by label, as in Figs 2–4 of seed 004.
 
-    Velocities after the first are paler. A single model has shaded areas and boundaries in two colours. Of several
-    models, the last one is in full colour and the others are pale. points: placed by hand.
+    Velocities after the first are paler. A single model has shaded areas and boundaries in two colours. Several models
+    have the friction models as labels, e.g. "M6", and their colours. points: placed by hand.
     """
     figure = new_figure(7.2, 4.2)
     axes = figure.subplots()
     alone = len(diagrams) == 1
-    for k, (label, diagram) in enumerate(diagrams.items()):
+    for label, diagram in diagrams.items():
         for kind, boundary in (("drive", diagram.drive), ("backdrive", diagram.backdrive)):
-            colour = BOUNDARY_COLOURS[kind] if alone else shade(k, len(diagrams))
+            colour = LIGHT.colour(kind if alone else label.lower())
             for i, velocity in enumerate(diagram.velocity):
                 speed = "" if i == 0 and len(diagram.velocity) == 1 else f", {velocity:g} rad/s"
                 named = kind + speed if alone else (label + speed if kind == "drive" else None)
@@ -180,7 +173,7 @@ def diagram_figure(
         here = [point for point in points if point.side == side]
         if here:
             torque, external = [p.motor_torque for p in here], [p.external_torque for p in here]
-            axes.plot(torque, external, marker, color=MEASURED_COLOUR, markersize=5, label=name)
+            axes.plot(torque, external, marker, color=LIGHT.measured, markersize=5, label=name)
     axes.plot(first.motor_torque, -first.motor_torque, color="#888888", linewidth=0.8, linestyle="--", label="τₑ = −τₘ")
     axes.set_xlabel("motor torque τₘ / N·m")
     axes.set_ylabel("external torque τₑ / N·m")

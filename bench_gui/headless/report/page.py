@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from bench_gui.headless.palette import BAR_COLOUR
+from bench_gui.headless.palette import LIGHT
 from bench_gui.headless.report.charts import correlation_figure, friction_residuals, position_residuals, search_figure
 from bench_gui.headless.report.figures import as_svg, diagram_figure, error_bars, overlay
 from bench_gui.headless.report.parameters import parameter_rows
@@ -53,7 +53,7 @@ def page_of(seen: Examination) -> dict[str, Any]:
         "best": best,
         "servo": best.model.spec,
         "titles": FRICTION_TITLES,
-        "bar_colour": BAR_COLOUR,
+        "colour": LIGHT.model,
         "seconds": sum(recording.duration for recording in contents.recordings),
         "floor": _floor(seen),
         "step": step_in_words(best.model, best.train_mae),

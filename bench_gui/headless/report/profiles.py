@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bench_gui.headless.palette import MEASURED_COLOUR
+from bench_gui.headless.palette import LIGHT
 from bench_gui.headless.report.figures import new_figure
 from bench_gui.headless.symbols import mathtext
 from core.identification.evidence.certainty import LIMIT, Certainty, ParameterCertainty
@@ -67,9 +67,9 @@ def _draw(axes: Axes, parameter: ParameterCertainty) -> None:
     low = parameter.lowest if profile.lower is None else profile.lower
     high = parameter.highest if profile.upper is None else profile.upper
     axes.axvspan(low, high, color=INTERVAL_COLOUR, alpha=0.35, linewidth=0.0)
-    axes.axhline(LIMIT, color=MEASURED_COLOUR, linewidth=0.7, linestyle="--")
+    axes.axhline(LIMIT, color=LIGHT.measured, linewidth=0.7, linestyle="--")
     axes.plot(values, deviances, "o-", color=PROFILE_COLOUR, markersize=2.5, linewidth=1.2)
-    axes.axvline(parameter.value, color=MEASURED_COLOUR, linewidth=0.8)
+    axes.axvline(parameter.value, color=LIGHT.measured, linewidth=0.8)
     axes.set_ylim(min(-0.3, 1.1 * float(deviances.min())), HIGHEST * LIMIT)
     margin = 0.35 * (high - low) or 0.05 * (parameter.highest - parameter.lowest)
     axes.set_xlim(max(low - margin, parameter.lowest), min(high + margin, parameter.highest))

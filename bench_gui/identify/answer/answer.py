@@ -1,31 +1,29 @@
-"""Answer part: verdict and ladder of models at the left, what to do next at the right."""
+"""Answer part: the verdict with the next step, and the ladder of models."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QResizeEvent
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QHeaderView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QHeaderView, QWidget
 
 from bench_gui.controller import Controller
 from bench_gui.identify.answer.ladder import BAR_COLUMN, WIDTHS, Ladder, LadderDelegate
-from bench_gui.identify.answer.next_panel import NextPanel
-from bench_gui.identify.answer.sentences import search_in_words
-from bench_gui.identify.answer.steps import Step
+from bench_gui.identify.answer.sentences import search_in_words, timed
 from bench_gui.identify.answer.verdict import VerdictCard
 from bench_gui.identify.fit.messages import FitProgress, FitResult, FittedModel
 from bench_gui.state.models import IDENTIFIED
+from bench_gui.widgets.fields import vbox
 from bench_gui.widgets.tables import plain_table
-from core.identification.verdict import Answer
+from core.identification.verdict import Answer, Step
 
 ROW_HEIGHT = 18
 """Height of a row of the ladder [px]."""
 ALL_COLUMNS, REPEATED = 700, (3, 4)
-"""Smallest width of this part with all columns of the ladder [px]; columns that repeat the dots and the next steps."""
+"""Smallest width of this part with all columns of the ladder [px]; columns that repeat the dots and the card."""
 
 
 class AnswerPart(QWidget):
@@ -36,21 +34,14 @@ class AnswerPart(QWidget):
     export_wanted = Signal()
     """Emitted when the bench's model shall be exported."""
 
-    def __init__(
-        self,
-        controller: Controller,
-        begin: Callable[[], object],
-        acts: Mapping[str, Callable[[Any], object]],
-        show_warnings: Callable[[], object],
-    ) -> None:
-        """Create the part; acts: functions by kind of step, see `NextPanel`."""
+    def __init__(self, controller: Controller, show_warnings: Callable[[], object]) -> None:
         super().__init__()
         self._controller = controller
         self._candidates: dict[str, FittedModel] = {}
         """Best model so far of each friction model during a search."""
         self._small = False
         self._rows: tuple[FittedModel, ...] = ()
-        self.card = VerdictCard(begin, self.use, self.export, self.ask_report)
+        self.card = VerdictCard(self.use, self.export, self.ask_report, show_warnings)
         self.ladder = Ladder()
         self._delegate = LadderDelegate()
         self.view = plain_table("Models", "Result of each model; select one to show it in the tabs below")
@@ -62,24 +53,16 @@ class AnswerPart(QWidget):
         for place, width in WIDTHS.items():
             self.view.setColumnWidth(place, width)
         self.view.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
-        self.view.setMinimumHeight(4 * ROW_HEIGHT)
         self.view.hide()
         self.view.selectionModel().currentRowChanged.connect(lambda *_: self.row_changed.emit())
         self._use_action = QAction("Use this model", self.view)
         self._use_action.triggered.connect(lambda _=False: self.use())
         self.view.addAction(self._use_action)
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-        self.next = NextPanel(acts, show_warnings)
-        left = QVBoxLayout()
-        left.setSpacing(8)
-        left.addWidget(self.card)
-        left.addWidget(self.view, 1)
-        left.addStretch(0)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(10)
-        row.addLayout(left, 2)
-        row.addWidget(self.next, 1)
+        column = vbox(self, spacing=8)
+        column.addWidget(self.card)
+        column.addWidget(self.view, 1)
+        column.addStretch(0)
         controller.model_list.changed.connect(self.mark_current)
         controller.model_list.current_changed.connect(self.mark_current)
 
@@ -95,6 +78,10 @@ class AnswerPart(QWidget):
         index = self.view.currentIndex()
         return self.ladder.row(index.row()) if index.isValid() else None
 
+    @property
+    def _time(self) -> str:
+        return self._controller.fitting.activity.time
+
     def forget(self) -> None:
         """Clear everything: another session or another search."""
         self._candidates = {}
@@ -106,7 +93,7 @@ class AnswerPart(QWidget):
 
     def note(self, text: str, done: float | None) -> None:
         """Show a stage of a search that has no cost; done: share of the whole, None while unknown."""
-        self.card.show_search(self.card.title.text(), text, done or 0.0)
+        self.card.show_search(self.card.title.text(), timed(text, self._time), done or 0.0)
 
     def take(self, progress: FitProgress) -> None:
         """Show the progress of a search and the best models so far in place of the result."""
@@ -118,13 +105,14 @@ class AnswerPart(QWidget):
             found = FittedModel(progress.candidate, error, None, None, evaluations, math.nan, None)
             self._candidates[progress.model] = found
             self._show_rows(tuple(self._candidates.values()), "")
-        self.card.show_search(*search_in_words(progress, list(self._candidates.values())), progress.done)
+        self.card.show_search(*search_in_words(progress, list(self._candidates.values()), self._time), progress.done)
 
     def show_result(self, result: FitResult) -> None:
         """Show the models of a result and select the recommended one, unless they are shown already."""
         again = result.models is self._rows
         self._candidates = {}
         self._show_rows(result.models, result.recommended, result.answers)
+        self.card.choice.setToolTip(result.choice)
         if not again:
             self.view.selectRow(self.ladder.recommended_row)
         self.mark_current()
@@ -135,31 +123,19 @@ class AnswerPart(QWidget):
         self._rows = rows
         self.ladder.set_rows(rows, recommended, answers)
         head = self.view.horizontalHeader().sizeHint().height() + 2 * self.view.frameWidth()
+        self.view.setMinimumHeight(head + ROW_HEIGHT * min(len(rows), 3))
         self.view.setMaximumHeight(head + ROW_HEIGHT * max(len(rows), 1))
         self.view.setVisible(bool(rows) and not self._small)
 
-    def show_answer(self, result: FitResult, steps: tuple[Step, ...]) -> None:
-        """Show the verdict on the selected model of a result, and what to do next."""
-        row = self.selected
-        if row is None:
-            return
-        stopped = "Stopped early; the best models found so far are kept. " if result.stopped else ""
-        answer = result.answers[row.model.friction]
-        verdict = answer.verdict
-        choice = " ".join(filter(None, (verdict.quality, verdict.evidence, result.choice)))
-        self.card.show_result(verdict.headline, f"{stopped}{choice}", answer.next_step)
-        self.next.show_steps(steps, len(answer.warnings))
+    def show_answer(self, answer: Answer, step: Step, why_not: str) -> None:
+        """Show the answer about the selected model, see `VerdictCard.show_answer`."""
+        self.card.show_answer(answer, step, why_not)
         self._offer()
 
     def shrink(self, small: bool) -> None:
         """Show the verdict only, or the whole answer."""
         self._small = small
-        self.show_next()
         self.view.setHidden(small or not self._rows)
-
-    def show_next(self) -> None:
-        """Show what to do next if there is room and no search is running."""
-        self.next.setHidden(self._small or self._controller.fitting.active)
 
     def mark_current(self) -> None:
         """Mark the model that the bench uses."""

@@ -44,13 +44,13 @@ def _columns(searching: bool) -> tuple[Column, ...]:
     return (
         Column("Model", "Friction model; ★ recommended, ● the bench's current model"),
         Column(
-            "▬ held out  ○ training",
+            "▬ held out  ○ training  ★ recommended  ● in use",
             "Bar: mean error on held-out runs. Dot: error on the training runs. Line: from the smallest to the "
             "largest error of a held-out run",
         ),
         Column(HELD_OUT, "Mean absolute error on held-out runs: the bar", True),
         training,
-        Column("Warnings", "Number of warnings; see What to do next", True),
+        Column("Warnings", "Number of warnings; see Warnings under Evidence", True),
     )
 
 

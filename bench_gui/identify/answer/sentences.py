@@ -43,13 +43,22 @@ def cost(progress: FitProgress) -> str:
     return f"cost {milliradians(best)} mrad{split}"
 
 
-def search_in_words(progress: FitProgress, best: Sequence[FittedModel]) -> tuple[str, str]:
-    """Headline and sentence about a running search; best: the best model so far of each friction model."""
+def search_in_words(progress: FitProgress, best: Sequence[FittedModel], time: str) -> tuple[str, str]:
+    """Headline and sentence about a running search.
+
+    Args:
+        progress: Progress of the search.
+        best: The best model so far of each friction model.
+        time: Time spent of the time expected.
+    """
     title = f"Identifying {progress.model.upper()} {progress.trial}".rstrip()
     if best:
         first = min(best, key=lambda row: row.train_mae)
         title += f" · best so far {first.model.friction.upper()}, cost {milliradians(first.train_mae)} mrad"
-    return title, (
-        f"{progress.model.upper()}: {cost(progress)} after {progress.points[-1][0]} evaluations; "
-        f"{100 * progress.done:.0f} % done"
-    )
+    evaluations = progress.points[-1][0]
+    return title, timed(f"{progress.model.upper()}: {cost(progress)} after {evaluations} evaluations", time)
+
+
+def timed(text: str, time: str) -> str:
+    """Text about a search behind the time that it has taken and will take."""
+    return f"{time}. {text}" if time else text

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QSpinBox, QWidget
 
 from bench_gui.controller import Controller
 from bench_gui.identify.certainty.compute import CertaintyJob
 from bench_gui.identify.certainty.running import Certifying
 from bench_gui.identify.fit.settings_form import SettingsForm
+from bench_gui.identify.tables import grade_tone, name_of
 from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, describe, hbox, label, vbox, whole
 from bench_gui.widgets.page import Placeholder
@@ -17,7 +16,7 @@ from bench_gui.widgets.start_button import StartButton, held_by
 from bench_gui.widgets.tables import SymbolDelegate, plain_table
 from bench_gui.widgets.text_table import Cell, Column, TextTable
 from bench_gui.work.progress_row import ProgressRow
-from core.base.units import FIGURE_DASH, significant
+from core.base.units import FIGURE_DASH
 from core.base.words import capitalised, counted
 from core.identification.defaults import DRAWS
 from core.identification.evidence.certainty import ALL, FLAGGED, Certainty, ParameterCertainty, parameters_named
@@ -33,7 +32,8 @@ EMPTY = (
 )
 _PROFILED = {"flagged": FLAGGED, "all": ALL}
 _COLUMNS = (
-    Column("Symbol", "Identified parameter"),
+    Column("Parameter", "Meaning of the parameter"),
+    Column("Symbol", "Symbol used in the papers"),
     Column("Value", "Identified value", True),
     Column("Unit"),
     Column("± 95 %", "Half width of the linearised interval; ∞ if the value is not determined", True),
@@ -58,7 +58,7 @@ class CertaintyPanel(QWidget):
         self.view = plain_table("Certainty", "Intervals of each parameter; the tooltip of a remark shows its full text")
         self.view.setModel(self.table)
         self._symbols = SymbolDelegate()
-        self.view.setItemDelegateForColumn(0, self._symbols)
+        self.view.setItemDelegateForColumn(1, self._symbols)
         self.view.setWordWrap(False)
         column.addWidget(Placeholder(self.view), 1)
         self.notes: QLabel = label("", "muted")
@@ -77,7 +77,7 @@ class CertaintyPanel(QWidget):
 
     def _head(self) -> QHBoxLayout:
         row = hbox(spacing=8)
-        self.start_button = StartButton("Profile and bootstrap", "", self.start, self, self._form)
+        self.start_button = StartButton("Profile and bootstrap", "", self.start, self, self._form, kind="")
         self.stop_button: QPushButton = button(
             "Stop", "Stop; complete profiles and draws are kept", self._certifying.stop
         )
@@ -177,12 +177,13 @@ class CertaintyPanel(QWidget):
 
 def _row(p: ParameterCertainty) -> list[Cell | str]:
     grade = p.grade
-    tone = "fault" if p.contradiction else "" if grade.determined else "moving"
+    tone = "fault" if p.contradiction else grade_tone(grade)
     return [
+        Cell(name_of(p.name), p.name, tone if tone == "muted" else ""),
         Cell(p.symbol, p.name, tone),
         Cell(grade.figure, tone=tone),
         "" if p.unit == "1" else p.unit,
-        significant(p.half_width, 2) if math.isfinite(p.half_width) else "∞",
+        Cell(grade.width, tone=tone if tone == "muted" else ""),
         Cell(FIGURE_DASH, "Not profiled") if p.profile is None else p.profile.text,
         Cell(FIGURE_DASH, "No bootstrap") if p.spread is None else p.spread.text,
         Cell("; ".join(p.remarks), "\n".join(p.remarks), tone),

@@ -72,7 +72,7 @@ _TABLES = (
         "Number of runs of each condition",
         (
             Column("Trajectory", "Name"),
-            Column("Mass [kg]", "Load", True),
+            Column("Load [kg]", "Mass at the end of the rod", True),
             Column("Length [m]", "Shaft to load", True),
             Column("Gain kp", "Position gain in the servo's unit", True),
             Column("Supply [V]", "Supply voltage according to the header", True),
@@ -120,7 +120,7 @@ class CoveragePanel(QWidget):
         )
         self.audit_button: QPushButton = button(
             "Check headers against motion",
-            "Fit the model again with each mass, gain, supply voltage and angle changed; takes minutes for many runs",
+            "Fit the model again with each load, gain, supply voltage and angle changed; takes minutes for many runs",
             self.audit,
         )
         self.stop_button: QPushButton = button("Stop", "Stop the check", self._checking.stop)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sessions import RunSummary
 
 _CONDITIONS = (
-    ("mass", "mass", "Mass"),
+    ("mass", "load", "Load"),
     ("length", "length", "Length"),
     ("kp", "kp", "Gain kp"),
     ("trajectory", "trajectory", "Trajectory"),
@@ -74,7 +74,7 @@ class CrossValidationForm(QWidget):
             "Also fit the chosen model to each single value and judge it on the other values",
         )
         self.quick_button = button(
-            "Quick", "M1, M4 and M6 without the command path, each mass held out", self.take_quick, "small"
+            "Quick", "M1, M4 and M6 without the command path, each load held out", self.take_quick, "small"
         )
         self.full_button = button(
             "Full", "Every model, with and without the command path, each condition held out", self.take_full, "small"

@@ -31,7 +31,7 @@ from core.base.words import counted
 from sessions.results.crossvalidating import CrossValidated, Question
 
 EMPTY = (
-    "Which model is best on conditions it was not fitted to? Each mass, gain … is held out in turn; all models are "
+    "Which model is best on conditions it was not fitted to? Each load, gain … is held out in turn; all models are "
     "fitted to the other runs and judged on it. Finished searches are stored, so you can stop and continue."
 )
 MODELS, FOLDS, TERMS, TRANSFER, REPETITIONS = range(5)
@@ -88,7 +88,7 @@ class CrossValidationPanel(QWidget):
         self.form.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         left.addWidget(self.form)
         buttons.addLayout(preset_row(self.form.quick_button, self.form.full_button))
-        self.start_button = StartButton("Cross-validate", "", self.start, self.form, self._settings)
+        self.start_button = StartButton("Cross-validate", "", self.start, self.form, self._settings, kind="")
         self.stop_button: QPushButton = button(
             "Stop",
             self._crossvalidating.activity.cancel_tip,
@@ -174,7 +174,7 @@ class CrossValidationPanel(QWidget):
         if not self.form.models.checked:
             return "no model is checked; check at least one"
         if not self.form.by.checked:
-            return "no condition can be held out: record another mass, gain or trajectory, or check one"
+            return "no condition can be held out: record another load, gain or trajectory, or check one"
         return ""
 
     def _show_progress(self) -> None:

@@ -21,7 +21,7 @@ from bench_gui.identify.fit.messages import (
 from bench_gui.work.process import Line, Share
 from core.base.errors import ServoBenchError
 from core.base.units import milliradians
-from core.identification.overlay import worst_and_median
+from core.identification.overlay import overlay, worst_first
 from core.identification.runs.conditions import DivergingError, UnusableRuns
 from core.identification.runs.split import Split, SplitError
 from core.identification.search.placed import PlacedResiduals
@@ -89,7 +89,7 @@ def _identify(job: FitJob, line: Line) -> FitResult:
 
 
 class _Teller:
-    """Sends progress a few times a second, and less often an overlay of the worst and the median run."""
+    """Sends progress a few times a second, and less often an overlay of the worst run."""
 
     def __init__(self, line: Line, job: FitJob) -> None:
         self._line = line
@@ -157,8 +157,10 @@ class _Teller:
     def _overlay(self, model: ServoModel) -> None:
         begun = time.monotonic()
         request = self._job.request
-        runs = worst_and_median(model, self._train, dt=request.dt, supply=request.supply)
-        self._line.tell(FitOverlay(model.friction, runs))
+        runs = worst_first(model, self._train, dt=request.dt, supply=request.supply)
+        worst = next(recording for recording in self._train if recording.id == runs[0].id)
+        drawn = overlay(model, worst, dt=request.dt, supply=request.supply)
+        self._line.tell(FitOverlay(model.friction, runs, drawn, live=True))
         now = time.monotonic()
         # The first overlay also loads the kernel, so its duration predicts nothing.
         waited = (now - begun) / OVERLAY_SHARE if self._next_overlay else 0.0

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bench_gui.work.process import Share
 from core.base.units import milliradians
 from core.identification.evidence.model import Evidence
-from core.identification.overlay import RunOverlay
+from core.identification.overlay import JudgedRun, RunOverlay
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification
 from core.identification.verdict import Answer
@@ -78,11 +78,15 @@ class FitProgress(Share):
 
 @dataclass(frozen=True, eq=False)
 class FitOverlay:
-    """Overlay of some runs under one model."""
+    """Overlay of one run under one model."""
 
-    friction: str
+    friction: str = ""
     """Friction model; empty without a model."""
-    runs: tuple[RunOverlay, ...]
+    runs: tuple[JudgedRun, ...] = ()
+    """All runs that can be shown, the worst first."""
+    run: RunOverlay | None = None
+    live: bool = False
+    """True if a running search sent it: always its worst run."""
 
 
 @dataclass(frozen=True)

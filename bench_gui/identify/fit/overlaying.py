@@ -1,4 +1,4 @@
-"""Choice of the runs in the overlay: from the running search, a result, or measured only."""
+"""The run in the overlay: from the running search, a result, or measured only."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from bench_gui.state.library import Library
 from bench_gui.work import simulations
 from bench_gui.work.background import Background
 from bench_gui.work.compute_process import ComputeProcess
-from core.identification.overlay import RunOverlay
+from core.identification.overlay import JudgedRun, RunOverlay
 from core.motion.recording import Recording
 
-NOTHING = FitOverlay("", ())
+NOTHING = FitOverlay()
 
 
 class Overlaying(QObject):
@@ -28,13 +28,15 @@ class Overlaying(QObject):
         self._compute = compute
         self._asked = 0
         self._question: object = None
-        self._known: dict[int, tuple[FittedModel, FitOverlay]] = {}
-        """Overlay by identity of a result's row; the row is kept so that its id stays valid."""
+        self._known: dict[tuple[int, str], tuple[FittedModel, FitOverlay]] = {}
+        """Overlay by identity of a result's row and chosen run; the row is kept so that its id stays valid."""
+        self.chosen = ""
+        """Id of the run that the user picked; empty: the worst one."""
         self.shown = NOTHING
 
     def forget(self) -> None:
         """Drop everything: another session or another search."""
-        self._known = {}
+        self._known, self.chosen = {}, ""
         self._ask(None)
         self._show(NOTHING)
 
@@ -43,34 +45,38 @@ class Overlaying(QObject):
         self._ask(None)
         self._show(overlay)
 
-    def show_measured(self, ids: tuple[str, ...]) -> None:
-        """Show measured runs only."""
-        if self._question == ids:
+    def show_measured(self, runs: tuple[JudgedRun, ...]) -> None:
+        """Show one of some runs, measured only: the chosen or the first one."""
+        shown = next((run.id for run in runs if run.id == self.chosen), runs[0].id if runs else "")
+        if self._question == (shown, runs):
             return
-        asked = self._ask(ids)
+        asked = self._ask((shown, runs))
 
         def loaded(recordings: list[Recording]) -> None:
             if asked == self._asked:
-                self._show(FitOverlay("", tuple(_measured(recording) for recording in recordings)))
+                run = recordings[0]
+                self._show(FitOverlay("", runs, RunOverlay(run.id, run.time - run.time[0], run.position)))
 
-        if ids:
-            self._library.load_used(list(ids), loaded)
+        if shown:
+            self._library.load_used([shown], loaded)
         else:
             self._show(NOTHING)
 
     def show_fitted(self, row: FittedModel, result: FitResult) -> None:
-        """Show the worst and the median run under an identified model."""
-        known = self._known.get(id(row))
+        """Show the chosen or the worst run under an identified model."""
+        question = (id(row), self.chosen)
+        known = self._known.get(question)
         if known is not None:
             self.show_live(known[1])
             return
         path = self._library.path
-        if self._question == id(row) or path is None:
+        if self._question == question or path is None:
             return
-        asked = self._ask(id(row))
+        asked = self._ask(question)
+        judged = next((overlay.runs for one, overlay in self._known.values() if one is row), ())
 
         def simulated(overlay: FitOverlay) -> None:
-            self._known[id(row)] = (row, overlay)
+            self._known[question] = (row, overlay)
             if asked == self._asked:
                 self._show(overlay)
 
@@ -81,7 +87,7 @@ class Overlaying(QObject):
         request = result.request
         self._background.submit(
             "compute", self._compute.call, simulations.fitted_overlay, path, result.train, row.model,
-            row.initial, request.dt, request.supply, done=simulated, failed=failed,
+            row.initial, request.dt, request.supply, judged, self.chosen, done=simulated, failed=failed,
         )  # fmt: skip
 
     def _ask(self, question: object) -> int:
@@ -92,13 +98,3 @@ class Overlaying(QObject):
     def _show(self, overlay: FitOverlay) -> None:
         self.shown = overlay
         self.changed.emit()
-
-
-def _measured(recording: Recording) -> RunOverlay:
-    return RunOverlay(
-        id=recording.id,
-        trajectory=recording.trajectory,
-        place="",
-        time=recording.time - recording.time[0],
-        measured=recording.position,
-    )

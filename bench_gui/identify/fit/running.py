@@ -19,7 +19,7 @@ from core.base.words import counted
 from core.identification.request import IdentificationRequest
 from sessions.results.folder import FOLDER, new_result_folder, result_folders
 from sessions.results.identification import load_identification
-from sessions.results.record import IdentificationRecord, newest_unfinished
+from sessions.results.record import IdentificationRecord, newest_unfinished, read_record
 
 
 class Fitting(Computation[FitJob, FitProgress, FitResult]):
@@ -69,9 +69,13 @@ class Fitting(Computation[FitJob, FitProgress, FitResult]):
         self._results = results
         self._begin(FitJob(session=session, runs=runs, request=request, folder=new_result_folder(results)))
 
-    def resume(self, session: Path) -> None:
-        """Continue the session's interrupted identification."""
-        record = self.unfinished
+    def resume(self, session: Path, folder: Path | None = None) -> None:
+        """Continue the session's interrupted identification; folder: that of an earlier one instead."""
+        try:
+            record = self.unfinished if folder is None else read_record(folder)
+        except ServoBenchError as error:
+            self.refused.emit(str(error))
+            return
         if record is None:
             self.refused.emit("this session has no interrupted identification; start a new one")
             return

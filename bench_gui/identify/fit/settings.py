@@ -61,6 +61,8 @@ class FitSettings(IdentificationOptions):
         # A search that was stopped while it tried the command path does not say that it only tried.
         chosen = "auto" if tried or (result.stopped and others.command_path == "auto") else "on"
         same = {name: getattr(request, name) for name in options_of(IdentificationOptions)}
+        if len(result.train) + result.held_out == 1:
+            same["validation"] = others.validation
         return replace(
             others,
             **{**same, "threads": others.threads},

@@ -123,8 +123,8 @@ class SettingsForm(QWidget):
         self._with_runs = False
         self._reference: FitSettings | None = None
         """Settings of the shown result."""
-        self._usual_split = False
-        """True if the shown result held out what its number of runs suggests."""
+        self._rule = _SHARE
+        """What a person or a result holds out, also while the selected runs do not allow it."""
         self._captions: dict[str, QLabel] = {}
         self._binding = Binding()
         self.fields = self._binding.widgets
@@ -227,6 +227,8 @@ class SettingsForm(QWidget):
 
     def apply(self, settings: FitSettings) -> None:
         """Apply settings to the form."""
+        if settings.validation != self._settings.validation:
+            self._rule = settings.validation
         self._settings = settings
         self._binding.show(settings)
         self._select_rule(settings.validation)
@@ -235,7 +237,7 @@ class SettingsForm(QWidget):
 
     def state(self) -> dict[str, Any]:
         """Return the settings, and the servo that bounds and start values belong to, as JSON data."""
-        return {"servo": self._servo, "settings": plain(self._settings)}
+        return {"servo": self._servo, "settings": plain(self._wanted)}
 
     def restore(self, data: Any) -> None:
         """Apply what `state` returned.
@@ -246,7 +248,7 @@ class SettingsForm(QWidget):
         settings = from_plain(FitSettings, data["settings"])
         # A servo of the session's own is not known yet; what refers to it is checked with the runs.
         replace(settings, frozen=(), bounds=(), start=()).request(next(iter(servos())))
-        self._servo = str(data["servo"])
+        self._servo, self._rule = str(data["servo"]), settings.validation
         self.apply(settings)
 
     def change(self, text: str, settings: FitSettings, key: str = "") -> None:
@@ -255,17 +257,15 @@ class SettingsForm(QWidget):
 
     def show_settings_of(self, result: FitResult | None, take: bool) -> None:
         """Mark settings that differ from a result's; take: apply the result's settings first."""
-        self._reference = None if result is None else FitSettings.of(result, self._settings)
-        if result is not None:
-            usual = _default_rule(len(result.train) + result.held_out)
-            self._usual_split = result.request.validation == usual
+        self._reference = None if result is None else FitSettings.of(result, self._wanted)
         if take and self._reference is not None:
+            self._rule = self._reference.validation
             self.apply(self._reference)
         self._note()
 
     @property
     def changed_since(self) -> tuple[str, ...]:
-        """Titles of the options that differ from those of the shown result."""
+        """Titles of the options that a person set to other values than those of the shown result."""
         return tuple(_title(name) for name in self._changed_names())
 
     def freeze(self, name: str, value: float) -> None:
@@ -314,8 +314,6 @@ class SettingsForm(QWidget):
         if servo != self._servo and servo:
             self._servo = servo
             self._settings = replace(self._settings, frozen=(), bounds=(), start=(), start_title="")
-        before: str | None = self.validation.currentData()
-        untouched = before in (None, self._default_rule)
         self._with_runs = bool(runs)
         self._default_rule = _default_rule(len(runs))
         with self._binding.quiet():
@@ -328,7 +326,7 @@ class SettingsForm(QWidget):
                     for value in values:
                         text = title_of(value) if isinstance(value, str) else f"{value:g}"
                         self.validation.addItem(f"{name} = {text}", f"{name}={value}")
-        self._select_rule(self._default_rule if untouched or before is None else before)
+        self._select_rule(self._default_rule if len(runs) == 1 else self._rule)
         self._offer_starts()
         self._taken()
 
@@ -410,13 +408,13 @@ class SettingsForm(QWidget):
         if self._reference is not None:
             self.change("settings of the result", self._reference)
 
+    @property
+    def _wanted(self) -> FitSettings:
+        """The settings as a person set them: a selection of runs may not allow what shall be held out."""
+        return replace(self._settings, validation=self._rule)
+
     def _changed_names(self) -> tuple[str, ...]:
-        if self._reference is None:
-            return ()
-        # What is held out by default follows the number of selected runs: the user has not changed it.
-        usual = self._usual_split and self._settings.validation == self._default_rule
-        changed = self._settings.changed_since(self._reference)
-        return tuple(name for name in changed if not (usual and name == "validation"))
+        return () if self._reference is None else self._wanted.changed_since(self._reference)
 
     def _note(self) -> None:
         changed = self._changed_names()

@@ -11,7 +11,7 @@ from bench_gui.identify.fit.problem import ProblemCard
 from bench_gui.identify.fit.remedies import way_out
 from bench_gui.identify.fit.settings import obstacle
 from bench_gui.identify.fit.settings_form import SettingsForm
-from bench_gui.widgets.fields import button, label, vbox
+from bench_gui.widgets.fields import button, label, restyle, vbox
 from bench_gui.widgets.start_button import StartButton
 from core.base.words import counted
 
@@ -63,8 +63,14 @@ class StartPart(QWidget):
         """Reason why an identification cannot start; empty if it can."""
         return self.start_button.toolTip().removeprefix("Not possible: ") if not self.start_button.isEnabled() else ""
 
-    def refresh(self, beside: str) -> None:
-        """Enable what is possible; beside: computation that an identification has to wait for, or empty."""
+    def refresh(self, beside: str, *, primary: bool, resuming: bool) -> None:
+        """Enable what is possible.
+
+        Args:
+            beside: Computation that an identification has to wait for, or empty.
+            primary: True if the start is the page's next step.
+            resuming: True if the card offers to resume.
+        """
         fitting, library = self._controller.fitting, self._controller.library
         runs = library.for_fit()
         wrong = obstacle(self._form.settings(), library.main_servo(), runs) if runs and not fitting.active else None
@@ -79,14 +85,16 @@ class StartPart(QWidget):
         self.start_button.setToolTip(
             f"Not possible: {why}" if why else "Search for the parameters of the checked models"
         )
+        restyle(self.start_button, "kind", "primary" if primary else "")
         left_out = library.left_out(runs)
         self.selection_note.setText(left_out)
         self.selection_note.setVisible(bool(left_out))
         self.check_button.setEnabled(bool(runs))
+        self.check_button.setText(f"Check {'this' if len(runs) == 1 else 'these'} {counted(len(runs), 'run')}")
         self.stop_button.setEnabled(fitting.active and not fitting.stopping)
         self.stop_button.setText("Stopping…" if fitting.stopping else "Stop")
         record = fitting.unfinished
         self.resume_note.setText("" if record is None else f"Unfinished: {record.in_words()}")
-        self.resume_note.setVisible(record is not None)
-        self.resume_button.setVisible(record is not None)
+        for part in (self.resume_note, self.resume_button):
+            part.setVisible(record is not None and not resuming)
         self.resume_button.setEnabled(record is not None and not fitting.active and not beside)

@@ -46,7 +46,7 @@ class ProposalTable(TextTable):
         super().__init__(
             (
                 Column("Trajectory", "Checked recordings are added to the queue"),
-                Column("Mass [kg]", "Load", True),
+                Column("Load [kg]", "Mass at the end of the rod", True),
                 Column("Length [m]", "Shaft to load", True),
                 Column("Gain kp", "Position gain in the servo's unit", True),
                 Column("Volume", "Change of the volume of the joint 95 % confidence region", True),
@@ -168,7 +168,7 @@ class ProposalPanel(QWidget):
         self.status.setWordWrap(True)
         self.status.setAccessibleName("State of the proposals")
         self.queue_button: QPushButton = button(
-            "Add to the queue", "Add the checked recordings to the end of the queue in Record", self.enqueue, "primary"
+            "Add to the queue", "Add the checked recordings to the end of the queue in Record", self.enqueue
         )
         row.addWidget(self.status, 1)
         row.addWidget(self.queue_button)

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QDoubleSpinBox, QHBoxLayout, QLabel, QWidget
 
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.decimate import min_max
+from bench_gui.plots.styles import GOAL, MEASURED
 from bench_gui.session.dialogs.about_runs import RunDialog
 from bench_gui.session.runs.wording import number_of, used_part
 from bench_gui.theme import themes
@@ -115,8 +116,8 @@ class TrimDialog(RunDialog):
 
     def _paint(self) -> None:
         theme = themes.current
-        self._goal.setPen(pen(theme.goal))
-        self._measured.setPen(pen(theme.measured))
+        self._goal.setPen(pen(*GOAL))
+        self._measured.setPen(pen(*MEASURED))
         brush, strong = QColor(theme.accent), QColor(theme.accent)
         brush.setAlphaF(0.10)
         strong.setAlphaF(0.16)

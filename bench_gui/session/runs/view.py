@@ -15,12 +15,13 @@ from bench_gui.session.runs.sketches import WIDTH, Sketches
 from bench_gui.session.runs.table import COLUMNS, MOTION, NOTE, RUN, TAGS, RunTable
 from bench_gui.state.library import Library
 from bench_gui.widgets.fields import describe
+from bench_gui.widgets.tables import Header
 
 ROW = 24
 """Height of a row, enough for a thumbnail [px]."""
 LOOK_AFTER = 30
 """Time without scrolling after which thumbnails are requested [ms]."""
-_WIDTHS = (58, WIDTH + 12, 184, 76, 46, 78, 88, 94, 72, 166, 108, 60)
+_WIDTHS = (58, WIDTH + 12, 170, 76, 46, 78, 84, 88, 68, 116, 100, 160)
 
 
 class RunView(QTableView):
@@ -100,12 +101,10 @@ class RunView(QTableView):
         self.verticalHeader().setDefaultSectionSize(ROW)
         self.setCornerButtonEnabled(False)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
-        header = self.horizontalHeader()
-        header.setHighlightSections(False)
+        header = Header()
+        self.setHorizontalHeader(header)
         # A header queries the selection of every cell before it paints; this one shows no selection.
         header.setSelectionModel(QItemSelectionModel(self.order, header))
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        header.setStretchLastSection(True)
         for place, width in enumerate(_WIDTHS):
             self.setColumnWidth(place, width)
         header.setSectionResizeMode(MOTION, QHeaderView.ResizeMode.Fixed)

@@ -9,6 +9,7 @@ from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QFileDialog, QGridLayout, QPushButton, QWidget
 
 from bench_gui.icons import line_icon
+from bench_gui.plots.styles import Style
 from bench_gui.state.models import CATALOGUE, ModelList
 from bench_gui.studies.arm.compute import ARM_SERVOS, GAINS, PERIOD, ArmJob
 from bench_gui.theme import themes
@@ -211,7 +212,7 @@ class ArmForm(QWidget):
 
     def _paint(self) -> None:
         for name, box in self.models.items():
-            box.setIcon(line_icon(themes.current.model(name), None))
+            box.setIcon(line_icon(Style(name, 1.5)))
 
     def _model(self, key: str) -> ServoModel:
         entry = self._model_list.entry(key)

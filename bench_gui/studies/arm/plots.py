@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
@@ -12,10 +11,10 @@ from PySide6.QtWidgets import QHBoxLayout, QSplitter, QWidget
 
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.curves import Curves
-from bench_gui.plots.dashes import CATALOGUE_DASH, FILE_DASH, IDENTIFIED_DASH
 from bench_gui.plots.export import gather, on_paper
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.plots.stack import stacked
+from bench_gui.plots.styles import CATALOGUE_DASH, FILE_DASH, GOAL, IDENTIFIED_DASH, MEASURED, Style
 from bench_gui.studies.arm.compute import CHOSEN, FITTED, OWN, PUBLISHED, ArmView
 from bench_gui.studies.arm.table import named
 from bench_gui.theme import themes
@@ -23,9 +22,8 @@ from bench_gui.widgets.fields import vbox
 from core.base.units import AngleUnit
 from core.document.plot import Array, Plot
 
-GOAL, TRUTH = "goal", "truth"
+TRUTH, TRUE = "truth", MEASURED._replace(width=2.0)
 DASHES = {FITTED: FILE_DASH, PUBLISHED: CATALOGUE_DASH, OWN: IDENTIFIED_DASH, CHOSEN: IDENTIFIED_DASH}
-TRUTH_WIDTH, MODEL_WIDTH, ERROR_WIDTH = 2.0, 1.5, 1.2
 PAPER_SHAPE = 1.77
 """Aspect ratio of the axes of a single exported plot; it keeps circles round."""
 
@@ -45,7 +43,7 @@ class ArmPlots(QWidget):
         self.elbow = Chart("Angle of the elbow", "Elbow", "rad")
         self.error = Chart("Mean error of both joints", "Error", "mrad", bottom="Time [s]")
         self.over_time = (self.shoulder, self.elbow, self.error)
-        times = stacked(self.over_time, (5, 5, 7), 8)
+        times = stacked(self.over_time, (5, 5, 7), 45)
         splitter = QSplitter(Qt.Orientation.Horizontal)
         splitter.setChildrenCollapsible(False)
         splitter.setHandleWidth(8)
@@ -67,7 +65,7 @@ class ArmPlots(QWidget):
 
     @property
     def keys(self) -> list[str]:
-        """Keys of the drawn curves: GOAL, TRUTH and names of models."""
+        """Keys of the drawn curves: "goal", TRUTH and names of models."""
         return self._curves.keys
 
     def set_unit(self, unit: AngleUnit) -> None:
@@ -121,7 +119,7 @@ class ArmPlots(QWidget):
         self._draw()
 
     def _draw(self) -> None:
-        theme, view = themes.current, self._view
+        view = self._view
         self._curves.clear()
         if view is None:
             self._arm.setData([], [])
@@ -130,23 +128,23 @@ class ArmPlots(QWidget):
         self._arm.setData(*view.rest.T)
         truth = "measured" if self._measured else "true"
         entries = [
-            LegendEntry(TRUTH, truth, theme.measured, width=TRUTH_WIDTH),
-            LegendEntry(GOAL, "goal", theme.goal, width=1.0),
+            LegendEntry(TRUTH, truth, TRUE),
+            LegendEntry("goal", "goal", GOAL),
         ]
-        self._motion(GOAL, "goal", view.goal, view.goal_tip, pen(theme.goal), 1)
-        self._motion(TRUTH, truth, view.reference, view.reference_tip, pen(theme.measured, TRUTH_WIDTH), 2)
+        self._motion("goal", "goal", view.goal, view.goal_tip, GOAL, 1)
+        self._motion(TRUTH, truth, view.reference, view.reference_tip, TRUE, 2)
         for z, track in enumerate(view.tracks, start=3):
-            colour, dash = theme.model(track.friction), DASHES[track.origin]
-            entries.append(LegendEntry(track.name, named(track, len(view.tracks)), colour, dash, MODEL_WIDTH))
-            self._motion(track.name, track.title, track.angles, track.tip, pen(colour, MODEL_WIDTH, dash), z)
+            style = Style(track.friction, 1.5, DASHES[track.origin])
+            entries.append(LegendEntry(track.name, named(track, len(view.tracks)), style))
+            self._motion(track.name, track.title, track.angles, track.tip, style, z)
             away = 1e3 * np.abs(track.angles - view.reference).mean(axis=1)
-            self._curves.add(self.error, track.name, track.title, view.time, away, pen(colour, ERROR_WIDTH, dash), z)
+            self._curves.add(self.error, track.name, track.title, view.time, away, style, z)
         self.legend.set_entries(entries)
         self._curves.follow(self.legend)
 
-    def _motion(self, key: str, title: str, angles: Array, tip: Array, drawn: Any, z: float) -> None:
+    def _motion(self, key: str, title: str, angles: Array, tip: Array, style: Style, z: float) -> None:
         assert self._view is not None
         factor = self._unit.per_radian if self._unit is not None else 1.0
-        self._curves.add(self.plane, key, title, tip[:, 0], tip[:, 1], drawn, z)
+        self._curves.add(self.plane, key, title, tip[:, 0], tip[:, 1], style, z)
         for chart, column in zip((self.shoulder, self.elbow), angles.T, strict=True):
-            self._curves.add(chart, key, title, self._view.time, column * factor, drawn, z)
+            self._curves.add(chart, key, title, self._view.time, column * factor, style, z)

@@ -17,7 +17,7 @@ from bench_gui.studies.arm.form import MUJOCO_MISSING, ArmForm
 from bench_gui.studies.arm.plots import ArmPlots
 from bench_gui.studies.arm.running import ArmComparison
 from bench_gui.studies.arm.table import columns_of, ratio_text, rows_of, table_panel
-from bench_gui.widgets.fields import ElidedLabel, EmptyState, button, hbox, label, vbox
+from bench_gui.widgets.fields import ElidedLabel, EmptyState, button, hbox, restyle, vbox
 from bench_gui.widgets.start_button import StartButton, held_by
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import TextTable
@@ -89,7 +89,10 @@ class ArmTab(QWidget):
         upper = QWidget()
         column = vbox(upper, spacing=4)
         head = hbox(spacing=14)
-        head.addWidget(label(HEADING, "heading"))
+        heading = ElidedLabel()
+        heading.setText(HEADING)
+        heading.setProperty("role", "heading")
+        head.addWidget(heading, 3)
         self.about = ElidedLabel()
         self.about.setProperty("role", "muted")
         self.about.setAlignment(Qt.AlignmentFlag.AlignRight)
@@ -221,6 +224,7 @@ class ArmTab(QWidget):
         """Update the table after a new case or a restart."""
         views = self.comparison.views
         self._stack.setCurrentIndex(1 if views else 0)
+        restyle(self.run_button, "kind", "primary" if views else "")
         if len(views) == self.table.rowCount() and (not views or self._shown in views):
             return
         place = views.index(self._shown) if self._shown in views else 0

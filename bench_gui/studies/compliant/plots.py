@@ -12,8 +12,9 @@ from PySide6.QtWidgets import QHBoxLayout, QSplitter, QWidget
 
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.curves import Curves
-from bench_gui.plots.dashes import FILE_DASH
 from bench_gui.plots.legend import Legend, LegendEntry
+from bench_gui.plots.stack import LEGIBLE
+from bench_gui.plots.styles import FILE_DASH, GOAL, Style
 from bench_gui.studies.compliant.compute import PUSH, ComplianceView
 from bench_gui.theme import Theme, themes
 from bench_gui.widgets.fields import hbox, vbox
@@ -24,9 +25,17 @@ from core.studies.compliant.modes import Mode
 
 Array = NDArray[np.float64]
 
-LINK, MOTOR_1, MOTOR_2, EQUILIBRIUM, GOAL = "link", "motor 1", "motor 2", "equilibrium", "goal"
+LINK, MOTOR_1, MOTOR_2, EQUILIBRIUM = "link", "motor 1", "motor 2", "equilibrium"
 PUSHED = "push"
-LINK_WIDTH, WIDTH = 2.0, 1.5
+STYLES = {
+    LINK: Style("accent", 2.0),
+    MOTOR_1: Style("m1", 1.5),
+    MOTOR_2: Style("m3", 1.5),
+    EQUILIBRIUM: Style("measured", 1.5, FILE_DASH),
+    "goal": GOAL,
+    PUSHED: Style("m6", 1.5),
+}
+"""By key, in the order of the legend."""
 POINTS = 241
 BEYOND = 1.25
 """Range of the torque curves as a multiple of the largest deflection."""
@@ -67,17 +76,21 @@ class ComplianceCurves(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        row = hbox(self, spacing=8)
+        column, row = vbox(self, spacing=4), hbox(spacing=8)
+        self._curves = Curves()
+        self.legend = Legend(self._curves.toggle)
+        column.addWidget(self.legend)
+        column.addLayout(row, 1)
         self.torque = _SpringChart("Torque of the springs over deflection", "Torque", "N·m", bottom="Deflection [rad]")
         self.torque.setToolTip(
             "Torque of the springs on the link at the preset; dashed: each spring of a pair, in the colour of its motor"
         )
         self.stiffness = _SpringChart("Stiffness", "Stiffness", "N·m/rad", bottom="Stiffness preset [rad]", log=True)
-        row.addWidget(self.torque, 1)
-        row.addWidget(self.stiffness, 1)
+        for chart in (self.torque, self.stiffness):
+            chart.setMinimumHeight(LEGIBLE)
+            row.addWidget(chart, 1)
         self._unit: AngleUnit | None = None
         self._shown: tuple[CompliantActuator, float] | None = None
-        self._curves: list[tuple[Chart, Any]] = []
         themes.changed.connect(self._draw)
 
     def set_unit(self, unit: AngleUnit) -> None:
@@ -91,68 +104,61 @@ class ComplianceCurves(QWidget):
         self._draw()
 
     def _draw(self) -> None:
-        for chart, curve in self._curves:
-            chart.remove_item(curve)
-        self._curves = []
-        theme, unit = themes.current, self._unit
+        self._curves.clear()
+        unit = self._unit
         if unit is None or self._shown is None:
             return
         actuator, preset = self._shown
-        self._draw_torque(actuator, preset, theme, unit)
-        self._draw_stiffness(actuator, preset, theme, unit)
+        styles = self._draw_torque(actuator, preset, unit)
+        self._draw_stiffness(actuator, preset, unit)
+        self.legend.set_entries([LegendEntry(title, title, style) for title, style in styles.items()])
+        self._curves.follow(self.legend)
         for chart in (self.torque, self.stiffness):
             chart.fit()
 
-    def _draw_torque(self, actuator: CompliantActuator, preset: float, theme: Theme, unit: AngleUnit) -> None:
+    def _draw_torque(self, actuator: CompliantActuator, preset: float, unit: AngleUnit) -> dict[str, Style]:
+        """Draw the torques on the link; return the style of each curve."""
         reach = BEYOND * actuator.parameters()["max_deflection"].value
         deflection = np.linspace(-reach, reach, POINTS)
         q1, q2 = (float(v) for v in actuator.references(0.0, preset))
         found = actuator.elastic_torque(q1, q2, deflection)
         x = deflection * unit.per_radian
+        torques = {"springs on the link": (found.link, STYLES[LINK])}
         if actuator.motors == 2:
-            for title, torque, colour in (
-                ("spring 1 on the link", -found.motor_1, theme.models[0]),
-                ("spring 2 on the link", -found.motor_2, theme.models[2]),
-            ):
-                self._curve(self.torque, title, x, torque, pen(colour, WIDTH, FILE_DASH))
-        self._curve(self.torque, "springs on the link", x, found.link, pen(theme.accent, LINK_WIDTH))
+            torques["spring 1"] = -found.motor_1, STYLES[MOTOR_1]._replace(dash=FILE_DASH)
+            torques["spring 2"] = -found.motor_2, STYLES[MOTOR_2]._replace(dash=FILE_DASH)
+        for title, (torque, style) in torques.items():
+            self._curves.add(self.torque, title, title, x, torque, style)
         self.torque.set_bottom(f"Link − equilibrium [{unit.symbol}]")
+        return {title: style for title, (_, style) in torques.items()}
 
-    def _draw_stiffness(self, actuator: CompliantActuator, preset: float, theme: Theme, unit: AngleUnit) -> None:
+    def _draw_stiffness(self, actuator: CompliantActuator, preset: float, unit: AngleUnit) -> None:
         low, high = actuator.preset_limits()
         if high > low:
             presets = low + (high - low) * np.linspace(0.02, 1.0, POINTS)
             angular = actuator.preset_unit == "rad"
             per, symbol = (unit.per_radian, unit.symbol) if angular else (1.0, actuator.preset_unit)
-            self._stiffness_curve(actuator, presets, per, theme)
+            self._stiffness_curve("stiffness", presets * per, self._stiffness_of(actuator, presets))
             here = np.array([min(max(preset, presets[0]), high)])
-            mark = self._curve(self.stiffness, "now", here * per, np.log10(self._stiffness_of(actuator, here)), None)
+            mark = self._stiffness_curve("now", here * per, self._stiffness_of(actuator, here))
+            mark.setPen(None)
             mark.setSymbol("o")
-            mark.setSymbolBrush(pg.mkBrush(theme.accent))
-            mark.setSymbolPen(pg.mkPen(theme.accent))
+            mark.setSymbolBrush(pg.mkBrush(themes.current.accent))
+            mark.setSymbolPen(pen("accent"))
             self.stiffness.set_bottom(f"{actuator.preset_name} [{symbol}]")
             return
         reach = actuator.parameters()["max_deflection"].value
         deflection = np.linspace(-reach, reach, POINTS)
         stiffness = actuator.elastic_torque(0.0, 0.0, deflection).stiffness
-        drawn = pen(theme.accent, LINK_WIDTH)
-        self._curve(self.stiffness, "stiffness", deflection * unit.per_radian, np.log10(stiffness), drawn)
+        self._stiffness_curve("stiffness", deflection * unit.per_radian, stiffness)
         self.stiffness.set_bottom(f"Link − equilibrium [{unit.symbol}]")
 
-    def _stiffness_curve(self, actuator: CompliantActuator, presets: Array, per: float, theme: Theme) -> None:
-        stiffness = np.log10(self._stiffness_of(actuator, presets))
-        self._curve(self.stiffness, "stiffness", presets * per, stiffness, pen(theme.accent, LINK_WIDTH))
+    def _stiffness_curve(self, title: str, x: Array, stiffness: Array) -> Any:
+        return self._curves.add(self.stiffness, title, title, x, np.log10(stiffness), STYLES[LINK])
 
     @staticmethod
     def _stiffness_of(actuator: CompliantActuator, presets: Array) -> Array:
         return actuator.elastic_torque(*actuator.references(0.0, presets), 0.0).stiffness
-
-    def _curve(self, chart: Chart, title: str, x: Array, y: Array, drawn: Any) -> Any:
-        curve = chart.add_curve(len(self._curves), title)
-        curve.setPen(drawn)
-        curve.setData(x, y)
-        self._curves.append((chart, curve))
-        return curve
 
 
 class ComplianceMotion(QWidget):
@@ -168,8 +174,9 @@ class ComplianceMotion(QWidget):
         self.torque.view.setXLink(self.angle.view)
         times = QWidget()
         charts = vbox(times, spacing=4)
-        charts.addWidget(self.angle, 5)
-        charts.addWidget(self.torque, 4)
+        for chart, share in zip(self.over_time, (5, 4), strict=True):
+            chart.setMinimumHeight(LEGIBLE)
+            charts.addWidget(chart, share)
         self.dial = _Dial()
         splitter = QSplitter(Qt.Orientation.Horizontal)
         splitter.setChildrenCollapsible(False)
@@ -249,23 +256,21 @@ class ComplianceMotion(QWidget):
         if unit is None or view is None:
             return
         time, motion = view.motion.time, view.motion
-        looks = _looks(theme)
         torques = {
             LINK: ("torque of the actuator", motion.link_torque),
             PUSHED: ("push of the hand", motion.external_torque),
         }
         for key, angles in _angles(view).items():
-            self._curve(self.angle, key, key, time, angles * unit.per_radian, looks[key])
+            self._curve(self.angle, key, key, time, angles * unit.per_radian, STYLES[key])
         for key, (title, values) in torques.items():
-            self._curve(self.torque, key, title, time, values, looks[key])
+            self._curve(self.torque, key, title, time, values, STYLES[key])
         for key, hand in self._hands.items():
-            colour, width, dash = looks[key]
-            hand.setPen(pen(colour, 2.0 * width, dash))
+            hand.setPen(pen(*STYLES[key]._replace(width=2.0 * STYLES[key].width)))
         self.angle.clear_areas()
         self.torque.clear_areas()
         if view.job.push != 0.0:
             self._shade(view, theme)
-        entries = [LegendEntry(key, key, *_entry(looks[key])) for key in looks if key in self._curves.keys]
+        entries = [LegendEntry(key, key, style) for key, style in STYLES.items() if key in self._curves.keys]
         self.legend.set_entries(entries)
         self._curves.follow(self.legend)
         self.fit()
@@ -281,11 +286,10 @@ class ComplianceMotion(QWidget):
             x = np.array([begin, end])
             chart.add_area(PlotArea("push", x, np.full(2, low), np.full(2, high), theme.muted, 0.16))
 
-    def _curve(self, chart: Chart, key: str, title: str, x: Array, y: Array, look: tuple[str, float, Any]) -> None:
+    def _curve(self, chart: Chart, key: str, title: str, x: Array, y: Array, style: Style) -> None:
         if not np.isfinite(y).any():
             return
-        colour, width, dash = look
-        self._curves.add(chart, key, title, x, y, pen(colour, width, dash), len(self._curves.keys))
+        self._curves.add(chart, key, title, x, y, style, len(self._curves.keys))
 
     def _toggle(self, key: str, on: bool) -> None:
         self._curves.toggle(key, on)
@@ -299,26 +303,9 @@ def _angles(view: ComplianceView) -> dict[str, Array]:
     nothing = np.full_like(motion.position, np.nan)
     commands_position = job.mode.takes_preset or job.mode is Mode.LINK_PID
     return {
-        GOAL: motion.reference_1 if commands_position else nothing,
+        "goal": motion.reference_1 if commands_position else nothing,
         EQUILIBRIUM: view.equilibrium,
         MOTOR_1: motion.motor_1,
         MOTOR_2: motion.motor_2 if job.joint.actuator.motors == 2 else nothing,
         LINK: motion.position,
     }
-
-
-def _looks(theme: Theme) -> dict[str, tuple[str, float, Any]]:
-    """Return colour, width and dashes by key, in the order of the legend."""
-    return {
-        LINK: (theme.accent, LINK_WIDTH, None),
-        MOTOR_1: (theme.models[0], WIDTH, None),
-        MOTOR_2: (theme.models[2], WIDTH, None),
-        EQUILIBRIUM: (theme.measured, WIDTH, FILE_DASH),
-        GOAL: (theme.goal, 1.0, None),
-        PUSHED: (theme.models[5], WIDTH, None),
-    }
-
-
-def _entry(look: tuple[str, float, Any]) -> tuple[str, Any, float]:
-    colour, width, dash = look
-    return colour, dash, width

@@ -65,7 +65,7 @@ class ComplianceTab(ExploreTab):
         for each in (self._simulation, self._writer):
             each.activity.view = self
         self._writer.finished.connect(self._written)
-        self._writer.failed.connect(lambda text: controller.message.emit("error", text))
+        self._writer.failed.connect(lambda text: controller.journal.say("error", text, task="Explore"))
         self._waiting = QTimer(self)
         self._waiting.setSingleShot(True)
         self._waiting.setInterval(PATIENCE)
@@ -239,7 +239,7 @@ class ComplianceTab(ExploreTab):
 
     def _written(self, files: list[Path]) -> None:
         names = " and ".join(file.name for file in files)
-        self._controller.message.emit("info", f"Wrote {names} to {files[0].parent}")
+        self._controller.journal.say("info", f"Wrote {names} to {files[0].parent}", task="Explore")
 
     def _title(self) -> str:
         return self.view.job.title if self.view is not None else self.form.actuator.title

@@ -10,10 +10,11 @@ import pyqtgraph as pg
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QWidget
 
-from bench_gui.plots.chart import Chart, pen
+from bench_gui.plots.chart import Chart
 from bench_gui.plots.curves import Curves
-from bench_gui.plots.dashes import CATALOGUE_DASH, IDENTIFIED_DASH
 from bench_gui.plots.legend import Legend, LegendEntry
+from bench_gui.plots.stack import LEGIBLE
+from bench_gui.plots.styles import CATALOGUE_DASH, GOAL, IDENTIFIED_DASH, MEASURED, Style
 from bench_gui.studies.learning.compute import LearningJob
 from bench_gui.theme import Theme, themes
 from bench_gui.widgets.fields import vbox
@@ -24,7 +25,7 @@ from core.studies.compliant.learning import Iteration
 
 REFERENCE, INPUT, LINK, FIRST = "reference", "input", "link", "first"
 JOINT_KEYS = ("joint 1", "joint 2")
-TOLERANCE = "tolerance"
+TOLERANCE, TOLERATED = "tolerance", Style("goal", dash=CATALOGUE_DASH)
 JOINT_MODELS = ("m4", "m3")
 """Models whose colours mark joint 1 and joint 2 in a common plot."""
 LINK_MODEL, FIRST_MODEL = RICHEST, FRICTION_MODELS[0]
@@ -73,7 +74,7 @@ class LearningPlots(QWidget):
                 column.addLayout(self.head)
             column.addWidget(legend)
             for chart, share in charts:
-                chart.setMinimumHeight(60)
+                chart.setMinimumHeight(LEGIBLE)
                 column.addWidget(chart, share)
         for chart in (self.joint_2, self.error):
             chart.view.setXLink(self.joint_1.view)
@@ -121,7 +122,7 @@ class LearningPlots(QWidget):
             self.by_iteration.remove_item(self._mark)
             self._mark = None
         self._draw_errors(theme)
-        self._draw_motion(theme)
+        self._draw_motion()
         for key in self._curves.keys:
             legend = self.error_legend if key in (*JOINT_KEYS, TOLERANCE) else self.legend
             self._curves.toggle(key, legend.shown(key))
@@ -139,25 +140,23 @@ class LearningPlots(QWidget):
                     f"Largest error, {key}",
                     numbers,
                     np.log10(worst[:, joint]),
-                    pen(colour, 1.5),
+                    Style(model, 1.5),
                 )
                 curve.setSymbol("o")
                 curve.setSymbolSize(SYMBOL)
                 curve.setSymbolBrush(pg.mkBrush(colour))
                 curve.setSymbolPen(pg.mkPen(theme.plot))
                 curve.sigPointsClicked.connect(lambda _, points: self.chosen.emit(round(points[0].pos().x())))
-                entries.append(LegendEntry(key, key, colour, None, 1.5))
+                entries.append(LegendEntry(key, key, Style(model, 1.5)))
             across = np.array([0.5, max(numbers[-1], self._job.law.iterations) + 0.5])
             level = np.full(2, np.log10(1e3 * self._job.law.tolerance))
-            self._curves.add(
-                self.by_iteration, TOLERANCE, "Tolerance", across, level, pen(theme.goal, 1.0, CATALOGUE_DASH)
-            )
-            entries.append(LegendEntry(TOLERANCE, "tolerance", theme.goal, CATALOGUE_DASH, 1.0))
+            self._curves.add(self.by_iteration, TOLERANCE, "Tolerance", across, level, TOLERATED)
+            entries.append(LegendEntry(TOLERANCE, "tolerance", TOLERATED))
         self.error_legend.set_entries(entries)
         if self._shown is not None:
             self._mark = self.by_iteration.vertical_line(float(self._shown.number))
 
-    def _draw_motion(self, theme: Theme) -> None:
+    def _draw_motion(self) -> None:
         job, shown = self._job, self._shown
         if job is None or shown is None:
             self.legend.set_entries([])
@@ -165,26 +164,26 @@ class LearningPlots(QWidget):
         factor = self._unit.per_radian if self._unit is not None else 1.0
         time, first = job.reference.time, self._iterations[0]
         drawn: list[tuple[LegendEntry, Array]] = [
-            (LegendEntry(REFERENCE, "reference", theme.measured, None, 2.0), job.reference.angles),
-            (LegendEntry(INPUT, "input", theme.goal, None, 1.0), shown.equilibrium),
-            (LegendEntry(LINK, "link", theme.model(LINK_MODEL), IDENTIFIED_DASH, 1.5), shown.position),
+            (LegendEntry(REFERENCE, "reference", MEASURED._replace(width=2.0)), job.reference.angles),
+            (LegendEntry(INPUT, "input", GOAL), shown.equilibrium),
+            (LegendEntry(LINK, "link", Style(LINK_MODEL, 1.5, IDENTIFIED_DASH)), shown.position),
         ]
         if shown is not first:
-            at_first = LegendEntry(FIRST, "link at first", theme.model(FIRST_MODEL), CATALOGUE_DASH, 1.2)
+            at_first = LegendEntry(FIRST, "link at first", Style(FIRST_MODEL, 1.2, CATALOGUE_DASH))
             drawn.append((at_first, first.position))
         self.legend.set_entries([entry for entry, _ in drawn])
         for z, (entry, angles) in enumerate(drawn):
             for chart, column in zip((self.joint_1, self.joint_2), angles.T, strict=True):
                 self._curves.add(
                     chart, entry.key, entry.title.capitalize(), time, column * factor,
-                    pen(entry.colour, entry.width, entry.pattern), z,
+                    entry.style, z,
                 )  # fmt: skip
         for joint, (key, model) in enumerate(zip(JOINT_KEYS, JOINT_MODELS, strict=True)):
             error = 1e3 * shown.error[:, joint]
-            self._curves.add(self.error, key, f"Error, {key}", time, error, pen(theme.model(model), 1.2))
+            self._curves.add(self.error, key, f"Error, {key}", time, error, Style(model, 1.2))
         for sign in (1.0, -1.0):
             level = np.full(2, sign * 1e3 * job.law.tolerance)
             self._curves.add(
                 self.error, TOLERANCE, f"Tolerance, {'upper' if sign > 0 else 'lower'}", time[[0, -1]], level,
-                pen(theme.goal, 1.0, CATALOGUE_DASH),
+                TOLERATED,
             )  # fmt: skip

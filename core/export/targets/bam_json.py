@@ -55,11 +55,11 @@ def write_bam(model: ServoModel, folder: Path, options: BamOptions) -> ExportRes
     step = f"{BAM_STEP * 1e3:g}"
     found, other = in_bam_order(model, held), name.replace(".json", f"-{step}ms.json")
     notes = [
-        f"The format has no bounds, units, provenance, integrator or time step. These values were identified with "
-        f"{model.integration}.",
         *([f"Left out because the format has no key: {', '.join(lost)}."] if lost else []),
         "Rhoban/bam simulates with its own integrator and a rigid contact, and counts the quadratic term only where "
         f"the torques oppose. The check compares its motion at {step} ms with the model's own.",
+        f"The format has no bounds, units, provenance, integrator or time step. These values were identified with "
+        f"{model.integration}.",
         f"Its code, not this file, holds the control law and its constants: {firmware(model)}.",
     ]
     if "command_delay" in held.values:

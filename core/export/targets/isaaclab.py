@@ -72,8 +72,8 @@ def write_isaaclab(model: ServoModel, folder: Path, options: ServoOptions) -> Ex
         **bam_meanings,
     }
     notes = [
-        "The actuator computes friction, control law, motor and command path as identified. It derives the load of a "
-        "joint from its motion in the previous step and needs the inertia that turns with the joint for that.",
+        "The actuator derives the load of a joint from its motion in the previous step and needs the inertia that "
+        "turns with the joint for that.",
         f"Fixed by this export: kp {settings.kp:g}, supply {settings.supply_voltage:g} V.",
         "Use physics time steps of up to 5 ms. The actuator applies goals half a step late, because the engine updates "
         "positions with the new velocity. The engine's own DC motor leads by half a step.",
@@ -194,7 +194,7 @@ def _plain(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[Se
     lost += ["fast decay of the drive"] if model.control.drive == FAST_DECAY else []
     lost += [] if model.contact == "rigid" else [f"{CONTACT_TITLES[model.contact].lower()} contact"]
     if form.holds(model) and not lost:
-        return in_form(model, bench, form), "The engine's DC motor represents the servo exactly, friction included."
+        return in_form(model, bench, form), "The engine's DC motor can hold this servo too, friction included."
     nearest = approximate(model, bench, settings, form)
     lost += [] if model.friction == "m1" else [f"friction {model.friction.upper()}"]
     changed = ", ".join(f"{name} = {nearest.model.values[name]:.6g}" for name in nearest.refitted) or "nothing"

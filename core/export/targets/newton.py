@@ -48,9 +48,8 @@ def write_newton(model: ServoModel, folder: Path, options: ServoOptions) -> Expo
         example: f"pendulum, {bench.mass:g} kg at {bench.length:g} m, that swings and is released",
     }
     notes = [
-        "The drive computes friction, control law, motor and command path as identified, for any solver of Newton. It "
-        "derives the load of a joint from its motion in the previous step and needs the inertia that turns with the "
-        "joint for that.",
+        "The drive works with any solver of Newton. It derives the load of a joint from its motion in the previous "
+        "step and needs the inertia that turns with the joint for that.",
         settings_note(settings),
         "For torque off, set `control.torque_off` to 1, per degree of freedom (Newton 1.8).",
         "Time steps of up to 5 ms. Commands given for a step act half a step later on average, as with a servo that "

@@ -67,7 +67,7 @@ def write_sdformat(model: ServoModel, folder: Path, options: ServoOptions) -> Ex
         settings_note(settings),
         f"SDFormat has no armature: the world's pendulum carries {gz.armature:.6g} kg·m² of it as inertia. This is "
         "exact if a single joint turns a link about a fixed axis; elsewhere it is missing or too large.",
-        "The plugin cannot release the joint. For torque off, and for exact friction M2–M6, write a system plugin "
+        "The plugin cannot release the joint. For torque off, and for friction M2–M6 itself, write a system plugin "
         "that sets the joint's force with the C header of target `c`.",
     ]
     meanings = {world: f"world (SDFormat {VERSION}): pendulum, {bench.mass:g} kg at {bench.length:g} m, ready to run"}
@@ -160,8 +160,8 @@ def _written(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[
     """Return the servo with friction M1 that replaces a model, and its notes."""
     missing = missing_terms(model, FORM)
     if not missing:
-        exactly = "Friction M1 and the control law are exact for a driven servo."
-        return in_form(model, bench, FORM), [exactly]
+        held = "gz-sim holds friction M1 and the control law of a driven servo as identified, but cannot release it."
+        return in_form(model, bench, FORM), [held]
     approximation = approximate(model, bench, settings, FORM)
     return approximation.model, fit_notes(approximation, "gz-sim", missing)
 

@@ -25,8 +25,9 @@ def write_json(model: ServoModel, folder: Path, options: JsonOptions) -> ExportR
         text = model.to_json_text()
     except (TypeError, ValueError) as error:
         raise ExportError(f"{model.title}: its provenance cannot be written as JSON: {error}") from None
-    readme = readme_section(model, "model file", {name: "the model with units, bounds and provenance"}, ())
-    return ExportResult(files=tuple(write_files(folder, {name: text}, model, "json", readme)))
+    notes = ("The file holds the whole model; only ServoBench reads it.",)
+    readme = readme_section(model, "model file", {name: "the model with units, bounds and provenance"}, notes)
+    return ExportResult(files=tuple(write_files(folder, {name: text}, model, "json", readme)), notes=notes)
 
 
 def check_json(model: ServoModel, folder: Path, options: JsonOptions) -> Check:

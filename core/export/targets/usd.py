@@ -302,7 +302,7 @@ The goal is `drive:angular:physics:targetPosition`, in degrees. Angles are about
 EXPORTER = Exporter(
     target="usd",
     title="USD for PhysX, Isaac Sim, Newton",
-    description="Layer for a robot's joint, and a pendulum; exact for M1, the best M1 for M2–M6.",
+    description="Layer for a robot's joint, and a pendulum; friction M1; for M2–M6 the nearest M1.",
     options=UsdOptions,
     write=write_usd,
     check=check_usd,

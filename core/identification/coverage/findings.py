@@ -14,7 +14,7 @@ SEVERITIES = get_args(Severity)
 """An error spoils a fit, a warning biases it or leaves something open, a note is good to know."""
 
 RESUME, IDENTIFY, SEARCH, FREEZE, BOUNDS, POINTS = "resume", "identify", "search", "freeze", "bounds", "points"
-HOLD_OUT, CROSS_VALIDATE, RECORD = "hold out", "cross-validate", "record"
+HOLD_OUT, CROSS_VALIDATE, RECORD, EXPORT = "hold out", "cross-validate", "record", "export"
 """Actions that the program can take for the user, see `Finding.action`."""
 
 CAUSES = {
@@ -47,7 +47,7 @@ class Finding:
     action: str = ""
     """Action that carries out the remedy (RESUME …); empty for a remedy that only a person can carry out."""
     subject: str = ""
-    """Argument of the action: "kp=400" to hold out, "R=3.2" to freeze, the evaluations to search with."""
+    """Argument of the action: "kp=400" to hold out, "R=3.2" to freeze, a number of evaluations or of runs."""
 
     def __post_init__(self) -> None:
         if self.severity not in SEVERITIES:

@@ -12,7 +12,7 @@ from typing import Any
 
 from core.base.errors import IdentificationError, reading_json
 from core.base.json_fields import OrInfinite, from_plain, plain_fields
-from core.base.units import significant
+from core.base.units import MOST_DIGITS, fixed, significant
 from core.document.table import Tabular
 from core.identification.evidence.grade import Grade, grade_of
 from core.identification.evidence.model import NORMAL_95, Evidence
@@ -36,10 +36,18 @@ FLAGGED, ALL = "flagged", "all"
 
 
 def _interval(lower: float | None, upper: float | None) -> str:
-    """Return an interval as text; its ends have enough digits to differ."""
-    narrow = lower is not None and upper is not None and 0.0 < upper - lower < 1e-3 * max(abs(lower), abs(upper))
-    low, high = ("open" if end is None else f"{end:.{6 if narrow else 4}g}" for end in (lower, upper))
-    return f"{low} … {high}"
+    """Return an interval as text; its ends have two digits of its width, or three if it is open."""
+    width = 0.0 if lower is None or upper is None else upper - lower
+    digits = 1 - math.floor(math.log10(width)) if width > 0.0 else MOST_DIGITS + 1
+
+    def shown(end: float | None) -> str:
+        if end is None:
+            return "open"
+        if digits <= MOST_DIGITS:
+            return fixed(end, max(0, digits))
+        return significant(end, 6 if width else 3)
+
+    return f"{shown(lower)} … {shown(upper)}"
 
 
 @dataclass(frozen=True, kw_only=True)

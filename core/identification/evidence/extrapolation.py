@@ -54,7 +54,7 @@ def disagreement(model: ServoModel, others: Sequence[Array], recordings: Sequenc
         return ""
     return (
         f"other fits of these runs, as good within {100 * (AS_GOOD - 1):.0f} %, move {1e3 * apart:.2g} mrad apart at "
-        f"{where}: record runs there before you rely on it"
+        f"{where}: record such runs before you rely on it"
     )
 
 

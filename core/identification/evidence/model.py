@@ -227,8 +227,8 @@ class Evidence:
             return []
         lie = f"{listed(symbols)} lie{'s at its bound' if len(symbols) == 1 else ' at their bounds'}"
         return [
-            f"{lie}: these runs do not show the Stribeck effect; prefer a model without it (M1, M3), or record motions "
-            "that start and stop slowly"
+            f"{lie}, so these runs do not show the Stribeck effect: prefer a model without it (M1, M3), or record "
+            "motions that start and stop slowly"
         ]
 
     def _absent(self) -> list[str]:

@@ -141,7 +141,7 @@ def missing_conditions(model: ServoModel, recordings: Sequence[Recording]) -> tu
     found: list[str] = []
     if len(recordings) < FEW_RUNS:
         count = counted(len(recordings), "run")
-        found.append(f"fitted to only {count}: record the four trajectories at several loads and gains")
+        found.append(f"the fit used only {count}: record the four trajectories at several loads and gains")
     loads = {(r.bench.inertia, r.bench.gravity_torque) for r in recordings}
     by_load = _symbols(free, "load_friction_", "armature")
     if len(loads) == 1 and by_load:

@@ -111,7 +111,7 @@ def loss_document(found: ServoLoss, data: Mapping[str, Any]) -> Document:
 def _loss_plot(found: ServoLoss) -> Plot:
     """Plot errors of the node and of friction models: pale on fitted runs, full on held-out runs."""
     names = ("Webots\nServo", *(row.name.replace(" ", "\n") for row in found.rows))
-    colours = ("measured", *("drive" for _ in found.rows))
+    colours = ("measured", *(row.friction for row in found.rows))
     train = tuple(1e3 * error for error in (found.train_mae, *(row.train_mae for row in found.rows)))
     series = [BarSeries("", "drive", train, pale=0.55, colours=colours)]
     held_out = [_mrad(error) for error in (found.validation_mae, *(row.validation_mae for row in found.rows))]

@@ -276,7 +276,7 @@ def test_an_m1_servo_is_written_without_loss_and_read_by_the_programs(isaac, tmp
 
     names = {path.name for path in result.files}
     assert {*PROGRAMS, "README.md"} <= names
-    assert any("exactly, friction included" in note for note in result.notes)
+    assert any("can hold this servo too, friction included" in note for note in result.notes)
     motor = next(path for path in result.files if path.name.endswith(".dcmotor.json"))
     cfg = isaac.plain_cfg(motor, ["elbow"])
     expected = dc_motor(model, model.default_settings(20.0))
@@ -350,7 +350,7 @@ def test_what_the_dc_motor_lacks_is_said(monkeypatch, friction, changes, lost):
         f"The engine's DC motor has no {lost}; refitted to the model's motion: kt = {kt:.6g}, R = {resistance:.6g}. "
         "The check runs the program's servo, not this motor."
         if lost
-        else "The engine's DC motor represents the servo exactly, friction included."
+        else "The engine's DC motor can hold this servo too, friction included."
     )
     assert (held is nearest) == bool(lost)
     assert isaaclab._plain(with_contact(model, "elastoplastic"), PENDULUM, model.default_settings())[0] is nearest

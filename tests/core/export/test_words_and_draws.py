@@ -179,13 +179,14 @@ def test_the_error_of_a_refit_is_its_mean_and_its_worst_run():
         held_back_error=0.005,
     )
     assert (found.mean_mrad, found.worst_mrad) == pytest.approx((4.0, 9.0))
-    (what,) = fit_notes(found, "An engine", ["friction M6", "the bridge"])
+    what, values = fit_notes(found, "An engine", ["friction M6", "the bridge"])
     base = written.values["friction_base"]
     assert what == (
         "An engine cannot represent friction M6, the bridge. The export holds the best servo with "
         "Coulomb–viscous friction, "
-        f"with friction_base refitted to the model's own motion (friction_base = {base:.6g})."
+        "refitted to the model's own motion."
     )
+    assert values == f"Refitted: friction_base = {base:.6g}."
 
 
 def test_a_readme_holds_the_last_check_of_each_export(tmp_path):

@@ -17,7 +17,7 @@ from core.identification.coverage.causes import (
     structures,
     unexplained,
 )
-from core.identification.coverage.findings import BOUNDS, CAUSES, Diagnosis, Finding
+from core.identification.coverage.findings import BOUNDS, CAUSES, RECORD, Diagnosis, Finding
 from core.identification.coverage.plausibility import implausible_constants
 from core.identification.coverage.problem import Correction
 from core.identification.diagnosis import diagnosed
@@ -169,8 +169,12 @@ def test_a_single_run_is_not_asked_to_be_held_out():
         IdentificationRequest(servo="mx106", models=("m1",), trials=20, polish=False, validation="none"),
         runs_of(catalogue_model("mx106", "m1"))[:1],
     )
-    (split,) = (one for one in cautions(found) if one.kind == "split")
-    assert split.remedy == "record more runs, and hold some of them out"
+    step = found.answer().step
+    assert (step.action, step.label) == (RECORD, "Record 3 more")
+    assert step.text == (
+        "Record more runs and hold some of them out, because the fit used only 1 run, so the error on unseen motion is "
+        "unknown."
+    )
 
 
 def test_no_cause_is_named_that_leaves_a_larger_error():
@@ -268,7 +272,7 @@ def test_a_wrong_structure_does_not_recommend_a_simpler_model():
     assert "prefer a model without it" in at_bound("dtheta_stribeck", runs).remedy
     cause = Finding(kind="cause_drive", severity="warning", text="with fast decay", remedy="check drive")
     found = at_bound("dtheta_stribeck", replace(runs, findings=(cause,)))
-    assert found.remedy == "the likely cause is the other drive: remove that first"
+    assert found.remedy == "first remove the likely cause, the other drive"
 
 
 @pytest.mark.parametrize("name", sorted(TERMS.keys() - STRIBECK))
@@ -288,4 +292,4 @@ def test_no_bound_is_widened_before_its_causes_were_tried(name):
     assert (tried.action, tried.subject) == (BOUNDS, name)
     cause = Finding(kind="cause_zero", severity="warning", text="with the zero turned by +180°", remedy="set the zero")
     found = at_bound(name, replace(runs, tried=tuple(CAUSES), findings=(cause,)))
-    assert (found.remedy, found.action) == ("the likely cause is another zero: remove that first", "")
+    assert (found.remedy, found.action) == ("first remove the likely cause, another zero", "")

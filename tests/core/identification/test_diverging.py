@@ -23,7 +23,7 @@ from core.identification.choice.transfer import TransferTable
 from core.identification.evaluate import evaluate, step_warning
 from core.identification.fitting import _better_half
 from core.identification.identify import IdentificationRequest, identify
-from core.identification.overlay import worst_and_median
+from core.identification.overlay import worst_first
 from core.identification.runs.folds import balanced_subset
 from core.identification.search.objective import DIVERGED, Batch
 from core.identification.search.search import End, SearchResult, confirmed, search
@@ -73,7 +73,7 @@ def test_a_run_that_diverges_makes_the_mean_infinite_and_is_the_worst_run() -> N
     assert (found.mean_mae, found.mean_rmse) == (math.inf, math.inf)
     assert [math.isinf(run.mae) for run in found.runs] == [True, False, False]
     for order in (runs(), runs()[::-1]):
-        assert worst_and_median(lost(), order)[0].id == "a"
+        assert worst_first(lost(), order)[0].id == "a"
 
 
 def ends(*values: float) -> list[End]:

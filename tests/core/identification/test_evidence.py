@@ -12,9 +12,9 @@ import pytest
 
 from core.base.arrays import Array
 from core.base.errors import IdentificationError
-from core.identification.cautions import by_cost, cautions
+from core.identification.cautions import LABELS, by_cost, cautions, step_of
 from core.identification.choice.recommendation import CROSS_VALIDATION, TRAINING, VALIDATION
-from core.identification.coverage.findings import Diagnosis, Finding
+from core.identification.coverage.findings import BOUNDS, FREEZE, HOLD_OUT, RECORD, SEARCH, Diagnosis, Finding
 from core.identification.diagnosis import condition_to_hold_out, diagnosed, noise_of
 from core.identification.evidence import sensitivity as sensitivities
 from core.identification.evidence.correlation import correlations
@@ -34,7 +34,7 @@ from core.identification.evidence.sensitivity import (
     variants,
 )
 from core.identification.identify import IdentificationRequest, identify
-from core.identification.overlay import worst_and_median
+from core.identification.overlay import overlay, worst_first
 from core.identification.result import Identification, Repeat
 from core.identification.runs.conditions import FEWEST_SAMPLES, UnusableRuns, check_runs, missing_conditions
 from core.identification.runs.split import Split
@@ -191,7 +191,7 @@ def test_values_at_zero_are_named_together_by_what_they_mean() -> None:
 def test_a_stribeck_effect_that_was_not_seen_is_said_once_and_first() -> None:
     speed = parameter(name="dtheta_stribeck", symbol="v_s", value=9.3, upper=9.3)
     found = evidence_of(parameter(), speed, replace(speed, name="alpha", symbol="α", standard_error=math.inf))
-    assert found.warnings[0].startswith("v_s and α lie at their bounds: these runs do not show the Stribeck effect")
+    assert found.warnings[0].startswith("v_s and α lie at their bounds, so these runs do not show the Stribeck effect")
     assert "M1" in found.warnings[0]
     assert sum("v_s" in text for text in found.warnings) == 1
     assert evidence_of(replace(speed, at_bound="")).warnings == ()
@@ -346,7 +346,7 @@ def warned(found: Identification) -> list[Finding]:
     ("changes", "told"),
     [
         ({}, ""),
-        ({"stopped": True}, "the identification was stopped before its end: resume it"),
+        ({"stopped": True}, "the search was stopped before its end: resume the identification"),
         ({"held": None}, "no run was held out"),
         ({"held": 2.99e-3}, ""),
         ({"held": 3.01e-3}, "the error on held-out runs is 1.5 times that on training runs"),
@@ -390,17 +390,31 @@ def test_few_held_out_runs_do_not_choose_between_models(held_out, models, told) 
 @pytest.mark.parametrize(
     ("changes", "held_out", "strength", "error", "step"),
     [
-        ({}, 2, "weak", 2e-3, "Use the model: there are no objections."),
-        ({}, 6, "good", 2e-3, "Use the model: there are no objections."),
+        ({}, 2, "weak", 2e-3, "Export the model: there are no objections."),
+        ({}, 6, "fair", 2e-3, "Export the model: there are no objections."),
         (
             {"held": None},
             0,
-            "none",
+            "weak",
             2e-3,
-            "Hold out a quarter of the runs, or one condition, and identify again.",
+            "Hold out 25 % of the runs and identify again, because no run was held out, so the error on unseen motion "
+            "is unknown.",
         ),
-        ({"held": 5e-3}, 6, "good", 5e-3, "Record more conditions, or use a simpler model."),
-        ({"held": 5e-3, "stopped": True}, 6, "good", 5e-3, "Resume it."),
+        (
+            {"held": 5e-3},
+            6,
+            "fair",
+            5e-3,
+            "Record more conditions, or use a simpler model, because the error on held-out runs is 2.5 times that on "
+            "training runs.",
+        ),
+        (
+            {"held": 5e-3, "stopped": True},
+            6,
+            "fair",
+            5e-3,
+            "Resume the identification, because the search was stopped before its end.",
+        ),
     ],
 )
 def test_a_verdict_names_error_strength_and_the_most_costly_doubt_s_remedy(
@@ -416,16 +430,34 @@ def test_a_verdict_names_error_strength_and_the_most_costly_doubt_s_remedy(
 @pytest.mark.parametrize(
     ("held_out", "by", "on", "evidence"),
     [
-        (1, VALIDATION, "held-out runs", "Weak evidence: 1 held-out run."),
-        (5, VALIDATION, "held-out runs", "Good evidence: 5 held-out runs."),
-        (0, TRAINING, "the runs it was fitted to", "No independent evidence: no run was held out."),
-        (1, CROSS_VALIDATION, "held-out runs", "Strong evidence: cross-validated on held-out conditions."),
+        (1, VALIDATION, "held-out runs", "Weak evidence: only 1 held-out run."),
+        (5, VALIDATION, "held-out runs", "Fair evidence: 5 held-out runs."),
+        (0, TRAINING, "the runs it was fitted to", "Weak evidence: no run was held out."),
+        (1, CROSS_VALIDATION, "held-out runs", "Good evidence: cross-validated on held-out conditions."),
     ],
 )
 def test_a_verdict_says_which_model_how_good_and_how_sure(held_out, by, on, evidence) -> None:
     told = Verdict(friction="m1", error=0.0025, held_out=held_out, by=by)
     assert told.headline == f"M1 · 2.50 mrad on {on}"
     assert told.evidence == evidence
+
+
+SUBJECTS = {HOLD_OUT: "kp=400", FREEZE: "load_friction_external=0.02", SEARCH: "2000", BOUNDS: "R", RECORD: "3"}
+
+
+@pytest.mark.parametrize("action", LABELS)
+def test_each_action_has_a_button_and_one_sentence(action) -> None:
+    doubt = Finding(
+        kind="gap", severity="warning", text="M6: k_t is open", remedy="k_t needs a run", action=action,
+        subject=SUBJECTS.get(action, ""),
+    )  # fmt: skip
+    step = step_of(doubt, build_model(SERVO, "m6"))
+    why = "" if action in ("", BOUNDS) else ", because k_t is open"
+    assert step.text == f"k_t needs a run{why}.", "a symbol keeps its case"
+    special = {HOLD_OUT: "Hold out kp = 400", RECORD: "Record 3 more"}
+    special[FREEZE] = "Freeze external load-dependent friction at 0.02000"
+    assert step.label == special.get(action, LABELS[action])
+    assert step_of(replace(doubt, remedy="record it"), build_model(SERVO, "m6")).text.startswith("Record it")
 
 
 @pytest.mark.parametrize(("error", "told"), [(5.99e-3, False), (6.01e-3, True)])
@@ -455,23 +487,23 @@ def test_jitter_of_the_clock_is_no_jump() -> None:
     check_runs([replace(good, channels={**good.channels, "time": time})])
 
 
-def test_worst_and_median_run() -> None:
-    """One run is shifted by 50 mrad, two by 10: the first is the worst, the median one of the others."""
+def test_runs_are_ordered_by_their_error_and_drawn_with_it() -> None:
+    """One run is shifted by 50 mrad, the others by 10 and 12."""
     recordings = []
     for run, shift in zip(grid()[:3], (0.01, 0.05, 0.012), strict=True):
         recordings.append(replace(run, channels={**run.channels, "position": run.position + shift}))
         recordings[-1].channels["position"][0] -= shift
-    worst, median = worst_and_median(truth(), recordings)
-    assert (worst.place, worst.id) == ("worst", grid()[1].id)
-    assert (median.place, median.id) == ("median", grid()[2].id)
-    assert worst.mae == pytest.approx(0.05, rel=0.02)
-    assert (worst.trajectory, worst.time[0], worst.initial) == (grid()[1].trajectory, 0.0, None)
+    judged = worst_first(truth(), recordings)
+    assert [run.id for run in judged] == [grid()[place].id for place in (1, 2, 0)]
+    assert judged[0].mae == pytest.approx(0.05, rel=0.02)
+    assert judged[0].trajectory == grid()[1].trajectory
+    drawn = overlay(truth(), recordings[1])
+    assert (drawn.time[0], drawn.initial) == (0.0, None)
+    assert judged[0].mae == pytest.approx(np.abs(drawn.simulated - drawn.measured).mean())
     later = replace(recordings[1], channels={**recordings[1].channels, "time": recordings[1].time + 7.0})
-    (alone,) = worst_and_median(truth(), [later], initial=truth())
-    assert alone.time[0] == 0.0
-    np.testing.assert_array_equal(alone.initial, alone.simulated)
-    assert worst.mae == pytest.approx(np.abs(worst.simulated - worst.measured).mean())
-    assert [run.place for run in worst_and_median(truth(), recordings[:1])] == ["worst"]
+    drawn = overlay(truth(), later, initial=truth())
+    assert drawn.time[0] == 0.0
+    np.testing.assert_array_equal(drawn.initial, drawn.simulated)
 
 
 def test_a_search_that_was_not_confirmed_is_told() -> None:
@@ -490,8 +522,8 @@ def test_a_search_that_was_not_confirmed_is_told() -> None:
     [
         (0.7e-3, math.nan, "1.8 times the 0.38 mrad of the encoder's rounding: nothing is left to explain."),
         (1.8e-3, math.nan, "4.7 times the 0.38 mrad of the encoder's rounding: good."),
-        (13e-3, math.nan, "34 times the 0.38 mrad of the encoder's rounding; record a motion twice to see how much of "
-         "it the servo does not repeat."),
+        (13e-3, math.nan, "34 times the 0.38 mrad of the encoder's rounding; how well the servo repeats a motion is "
+         "unknown."),
         (13e-3, 2.5e-3, "5.2 times the 2.50 mrad by which repetitions differ: the model leaves something unexplained."),
         (13e-3, 5e-3, "2.6 times the 5.00 mrad by which repetitions differ: good."),
     ],

@@ -44,7 +44,9 @@ def test_where_fits_that_are_as_good_here_move_apart_is_told() -> None:
     """At kp 8 the duty cycle just stays below its limit, at twice that gain it does not."""
     model = known_model()
     text = disagreement(model, [traded(model, 1.1)], [run(model, 8.0)], threads=1)
-    assert text.startswith("other fits of these runs, as good within 5 %, move 3.1 mrad apart at kp 16: record runs")
+    assert text.startswith(
+        "other fits of these runs, as good within 5 %, move 3.1 mrad apart at kp 16: record such runs"
+    )
 
 
 def test_fits_that_are_worse_here_or_agree_elsewhere_are_not_told() -> None:

@@ -67,7 +67,7 @@ def _presets(path: Path) -> None:
 
 
 def _settings(path: Path) -> None:
-    values, _ = window_settings._load(path)
+    values, _ = window_settings.load(path)
     for name, fits in window_settings._FITS.items():
         assert fits(getattr(values, name))
 

@@ -23,7 +23,7 @@ from bench_gui.studies.arm.compute import (
     ArmView,
 )
 from bench_gui.studies.arm.form import LINKS_FILE, MEASURED
-from bench_gui.studies.arm.plots import GOAL, PAPER_SHAPE, TRUTH
+from bench_gui.studies.arm.plots import PAPER_SHAPE, TRUTH
 from bench_gui.studies.arm.table import ratio_text, rows_of, table_panel
 from bench_gui.theme import load_theme
 from bench_gui.widgets.text_table import Cell
@@ -158,7 +158,7 @@ def test_an_arm_is_compared_stopped_and_measured(page, qtbot, tmp_path, monkeypa
     qtbot.mouseClick(arm.table_view.viewport(), Qt.MouseButton.LeftButton, pos=second)
     view = views[1]
     plots = arm.plots
-    assert plots.keys == [GOAL, TRUTH, "m4 published", "m6"]
+    assert plots.keys == ["goal", TRUTH, "m4 published", "m6"]
     drawn = curve(plots.shoulder, "M4 published")
     np.testing.assert_array_equal(drawn.y, view.tracks[0].angles[:, 0])
     np.testing.assert_array_equal(curve(plots.plane, "true").x, view.reference_tip[:, 0])

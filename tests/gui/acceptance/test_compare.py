@@ -45,28 +45,27 @@ def test_overlay(compared):
     view, controller = compared.window.compare, compared.controller
     plots = view.plots
     recordings = Session.open(controller.library.path).load_all()
-    assert [r.id for r in recordings] == list(plots.offsets)
+    assert [r.id for r in recordings] == list(plots.shown)
     assert len(recordings) >= 2
     for key in (INITIAL, IDENTIFIED):
         entry = controller.model_list.entry(key)
-        position, error = seen(plots.overlay, entry.title), seen(plots.residual, entry.title)
         for recording in recordings:
-            begin, end = plots.offsets[recording.id]
+            cell = plots.shown[recording.id]
+            position, error = seen(cell.overlay, entry.title), seen(cell.residual, entry.title)
             motion = simulate_recording(entry.model, recording)
             run = on_grid(recording)[0]
-            np.testing.assert_allclose(position.within((begin, end)).y, motion.position)
-            np.testing.assert_allclose(error.within((begin, end)).y, (motion.position - run.position) * 1e3)
-    measured = seen(plots.overlay, "measured")
-    begin, end = plots.offsets[recordings[1].id]
-    np.testing.assert_array_equal(measured.within((begin, end)).y, recordings[1].position)
+            np.testing.assert_allclose(position.y, motion.position)
+            np.testing.assert_allclose(error.y, (motion.position - run.position) * 1e3)
+    cell = plots.shown[recordings[1].id]
+    np.testing.assert_array_equal(seen(cell.overlay, "measured").y, recordings[1].position)
     title = controller.model_list.entry(INITIAL).title
     compared.click(plots.legend.buttons[INITIAL])
-    assert seen(plots.overlay, title) is None
-    assert seen(plots.residual, title) is None
+    assert seen(cell.overlay, title) is None
+    assert seen(cell.residual, title) is None
     compared.click(plots.legend.buttons[INITIAL])
-    assert seen(plots.overlay, title) is not None
-    assert seen(plots.residual, title) is not None
-    colours = {seen(plots.overlay, name).colour for name in ("measured", "goal", title, "M2")}
+    assert seen(cell.overlay, title) is not None
+    assert seen(cell.residual, title) is not None
+    colours = {seen(cell.overlay, name).colour for name in ("measured", "goal", title, "M2")}
     assert len(colours) == 4
 
 
@@ -74,7 +73,8 @@ def test_plot_tools(compared, qtbot):
     """Aligned axes, one time axis, a double click fits, and cursors whose readouts agree with the data."""
     view = compared.window.compare
     plots, tools = view.plots, view.overlay_tools
-    overlay, residual = plots.overlay, plots.residual
+    overlay, residual = plots.charts[:2]
+    first_run = f"{overlay.belongs_to}: "
     for chart in (overlay, residual):
         assert chart.axes["left"].width() == AXIS_WIDTH
     assert overlay.view.mapRectToScene(overlay.view.rect()).left() == pytest.approx(
@@ -89,24 +89,28 @@ def test_plot_tools(compared, qtbot):
 
     compared.click(tools.cursor_button)
     assert tools.readout.isVisible()
-    (first_line, second_line), _ = tools.cursors._lines
+    first_line, second_line = tools.cursors._lines[0]
     drag(qtbot, overlay, first_line, 1.203)
-    tools.cursors.move(1, 3.1071)
+    tools.cursors.move(1, 1.6071)
     first, second = tools.cursors.places
     assert first == pytest.approx(1.203, abs=0.02)
     for lines in tools.cursors._lines:
         assert [line.value() for line in lines] == [first, second]
     recordings = Session.open(compared.controller.library.path).load_all()
-    readings = {(r.name, r.unit): r for r in tools.cursors.readings()}
+    listed = tools.cursors.readings()
+    readings = {(r.name, r.unit): r for r in listed if r.axis.startswith(first_run)}
     assert {unit for _, unit in readings} == {"rad", "mrad"}
     assert first != recordings[0].time[0]
-    expected = [at(recordings, plots.offsets, place) for place in (first, second)]
+    expected = [at(recordings[0], place) for place in (first, second)]
     reading = readings["measured", "rad"]
     assert (reading.first, reading.second) == pytest.approx(tuple(expected), abs=1e-12)
     assert reading.difference == pytest.approx(expected[1] - expected[0], abs=1e-12)
     table = tools.readout.table
-    compared.until(lambda: table.rowCount() == len(readings) + 2)
-    assert [table.data(table.index(r, 0)) for r in table.headings] == ["Position [rad]", "Error [mrad]"]
+    compared.until(lambda: table.rowCount() == len(listed) + 2 * len(recordings))
+    assert [table.data(table.index(r, 0)) for r in table.headings][:2] == [
+        f"{first_run}Position [rad]",
+        f"{first_run}Error [mrad]",
+    ]
     row = next(r for r in range(table.rowCount()) if table.data(table.index(r, 0)) == "measured")
     shown = [float(table.data(table.index(row, c)).replace("−", "-")) for c in (1, 2, 3)]
     assert shown == pytest.approx([*expected, expected[1] - expected[0]], rel=1e-3)
@@ -121,7 +125,9 @@ def test_plot_tools(compared, qtbot):
     assert tools.cursors.places[1] == pytest.approx(second - 10 * pixel)
 
     compared.click(plots.legend.buttons["measured"])
-    compared.until(lambda: table.rowCount() == len(readings) + 1)
+    rest = [reading for reading in listed if reading.name != "measured"]
+    compared.until(lambda: table.rowCount() == len(rest) + len(tools.readout.table.headings))
+    assert "measured" not in {reading.name for reading in tools.cursors.readings()}
     compared.click(tools.cursor_button)
     assert not tools.readout.isVisible()
     assert not [i for i in overlay.drawn if i in (first_line, second_line)]
@@ -147,9 +153,8 @@ def drag(qtbot, chart, line, to):
     qtbot.mouseRelease(viewport, button, pos=pixel(to))
 
 
-def at(recordings, offsets, place):
-    recording = next(r for r in recordings if offsets[r.id][0] <= place <= offsets[r.id][1])
-    return float(np.interp(place - offsets[recording.id][0], recording.time - recording.time[0], recording.position))
+def at(recording, place):
+    return float(np.interp(place, recording.time - recording.time[0], recording.position))
 
 
 @pytest.fixture
@@ -177,29 +182,31 @@ def test_plot_export(compared, exported):
     view, controller = compared.window.compare, compared.controller
     plots = view.plots
     recordings = Session.open(controller.library.path).load_all()
-    offset = plots.offsets[recordings[1].id][0]
-    plots.overlay.view.setXRange(offset + 0.5, offset + 1.5, padding=0.0)
+    compared.click(plots.shown[recordings[1].id].title)
+    (cell,) = plots.shown.values()
+    name = f"{cell.overlay.belongs_to}: "
+    cell.overlay.view.setXRange(0.5, 1.5, padding=0.0)
     compared.click(plots.legend.buttons["goal"])
-    low, high = plots.overlay.view.viewRange()[0]
+    low, high = cell.overlay.view.viewRange()[0]
     with exported(".csv").open(encoding="utf-8") as file:
         heading, *rows = list(csv.reader(file))
     assert heading == [
-        "Time, runs end to end [s]",
-        "measured: Position [rad]",
-        "Time, runs end to end [s]",
-        "M2: Position [rad]",
-        "M1 catalogue: Position [rad]",
-        "M2: Error [mrad]",
-        "M1 catalogue: Error [mrad]",
+        "Time [s]",
+        f"measured: {name}Position [rad]",
+        "Time [s]",
+        f"M2: {name}Position [rad]",
+        f"M1 catalogue: {name}Position [rad]",
+        f"M2: {name}Error [mrad]",
+        f"M1 catalogue: {name}Error [mrad]",
     ]
-    time = recordings[1].time - recordings[1].time[0] + offset
+    time = recordings[1].time - recordings[1].time[0]
     inside = (time >= low) & (time <= high)
     assert 150 < inside.sum() < 250
     columns = [np.array([float(cell) for cell in column if cell]) for column in zip(*rows, strict=True)]
     np.testing.assert_array_equal(columns[0], time[inside])
     np.testing.assert_array_equal(columns[1], recordings[1].position[inside])
     run = on_grid(recordings[1])[0]
-    grid = run.time - recordings[1].time[0] + offset
+    grid = run.time - recordings[1].time[0]
     inside = (grid >= low) & (grid <= high)
     for place, key in ((3, IDENTIFIED), (4, INITIAL)):
         motion = simulate_recording(controller.model_list.entry(key).model, recordings[1]).position
@@ -208,13 +215,13 @@ def test_plot_export(compared, exported):
         np.testing.assert_allclose(columns[place + 2], (motion - run.position)[inside] * 1e3, rtol=0, atol=1e-9)
 
     compared.window.appearance.choose("dark")
-    compared.until(lambda: plots.overlay.backgroundBrush().color().name() == load_theme("dark").plot.lower())
+    compared.until(lambda: cell.overlay.backgroundBrush().color().name() == load_theme("dark").plot.lower())
     svg = exported(".svg").read_text("utf-8")
     assert "#ffffff" in svg
     measured, white = "#10171f", "#f3f6f9"
     assert measured in svg
     assert white not in svg
-    title = controller.comparison.title(plots.runs_in_sight)
+    title = controller.comparison.title(list(plots.shown))
     number = recordings[1].id.split("_")[0]
     assert title == f"identified, run {number}, M2, M1 catalogue".replace("identified", controller.library.title)
     view.overlay_tools.export.copy_action.trigger()

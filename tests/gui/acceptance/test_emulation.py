@@ -4,6 +4,7 @@ import math
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton
 
 from bench_gui.shell.tasks import BENCH, RECORD
 from drivers.recorder import Phase
@@ -30,14 +31,18 @@ def emulated(person):
     choose(person, dialog.fields["servo"], "mx106_2")
     person.click(dialog.start_button)
     person.until(lambda: dialog.use_button.isEnabled())
+    assert [made.property("kind") for made in (dialog.use_button, dialog.start_button)] == ["primary", ""]
     person.click(dialog.use_button)
+    person.until(lambda: view.emulation_dialog is None)
+    assert person.window.status_bar.servo.text() == "EMULATED Dynamixel", "without the path of its port"
     address = person.controller.servo.address
     assert address == person.controller.connecting.emulation.addresses[0]
     assert view.connection.address() == address
     person.controller.servo.stop_lock = 0.2
     person.click(view.connect_button)
     person.until(lambda: person.state is ServoState.READY)
-    return dialog
+    person.click(view.connection.emulate_button)
+    return view.emulation_dialog
 
 
 def say(person, dialog, line):
@@ -66,6 +71,7 @@ def test_an_emulated_servo_carries_the_load_records_over_the_wire_and_overheats(
     assert (run.servo, run.exit_status, run.mass) == ("mx106_2", "success", 0.7)
 
     assert "overheating" in say(person, emulated, "help")
+    assert not [made.text() for made in emulated.findChildren(QPushButton) if made.isDefault()], "Enter is the line's"
     person.record(600.0)
     person.until(lambda: controller.servo.view.phase is Phase.RUN)
     say(person, emulated, "fault overheating")

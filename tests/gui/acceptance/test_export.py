@@ -51,26 +51,33 @@ def test_model_export(person, tmp_path):
     for said in ("rad", "N·m", "counter-clockwise", "output shaft"):
         assert said in readme, said
     assert "gear" in readme.lower()
-    assert page.statement.text() == NOT_CHECKED
+    assert page.error.text().startswith(NOT_CHECKED)
     assert "Not checked" in readme
     assert not list(tmp_path.rglob("*.xml")), "a preview leaves nothing"
     page.form.fields["kp"].setValue(24.0)
-    page.set_folder(tmp_path / "out")
+    assert page.files.count() == 0, "the old files under the new gain"
+    assert not page.export_button.isEnabled()
     person.until(lambda: page.export_button.isEnabled())
+    assert page.folder.text().endswith("/exports/dynamixel-mx-106-m1-mujoco")
+    page.folder.setText("")
+    person.qtbot.keyClicks(page.folder, str(tmp_path / "out"))
     person.click(page.check_button)
-    person.until(lambda: "run in MuJoCo" in page.verdict.text())
-    stated = page.statement.text()
-    assert stated in page.verdict.text()
+    person.until(lambda: "run in MuJoCo" in page.notes.text())
+    stated = page.error.text().removesuffix(".")
+    assert stated in page.notes.text()
+    assert page.notes.isHidden()
+    person.click(page.more)
+    assert page.notes.isVisible()
     person.click(page.export_button)
     person.until(lambda: page.show_folder.isVisible())
     scene = next((tmp_path / "out").glob("*.pendulum.xml"))
     assert mujoco.MjModel.from_xml_path(str(scene)).nu >= 1
     assert read_setup(scene)["settings"]["kp"] == 24.0
     assert stated in (tmp_path / "out" / "README.md").read_text("utf-8")
-    assert page.statement.text() == stated
+    assert page.error.text() == f"{stated}."
     assert check_export(model, "mujoco", tmp_path / "out", kp=24.0).figure == stated
     page.form.fields["kp"].setValue(25.0)
-    person.until(lambda: page.statement.text() == NOT_CHECKED)
+    person.until(lambda: page.error.text().startswith(NOT_CHECKED))
 
 
 def test_an_export_that_is_not_possible_says_why(person, monkeypatch):

@@ -146,6 +146,7 @@ def test_a_finished_fleet_is_looked_at_from_all_sides(person, view, lab, finishe
     assert entry.title == f"{best.upper()} unit-002"
     person.until(lambda: person.window.stack.currentIndex() == COMPARE)
 
+    window.show_task(window.pages.index(window.fleet))
     view.open_fleet(lab)
     person.until(lambda: "no fleet" in person.message)
     assert view.running.summary.folder == finished, "what is no fleet changes nothing"

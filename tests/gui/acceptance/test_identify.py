@@ -42,25 +42,24 @@ def test_identify(person, session):
     fitting.overlaid.connect(overlays.append)
     person.click(view.start_button)
     person.until(lambda: fitting.latest is not None)
-    view.tabs.setCurrentWidget(view.overlay)
+    view.tabs.show_part(view.overlay)
     person.until(lambda: view.overlay.shown.friction == "m1")
-    worst, median = view.overlay.shown.runs
-    assert (worst.place, median.place) == ("worst", "median")
-    assert worst.mae >= median.mae
-    for pane in view.overlay.panes:
-        for curve in (pane.curves["measured"], pane.curves["simulated"], pane.curves["residual"]):
-            assert np.isfinite(curve.getOriginalDataset()[1]).sum() > 100
+    judged = view.overlay.shown.runs
+    assert view.overlay.shown.run.id == judged[0].id
+    assert [run.mae for run in judged] == sorted((run.mae for run in judged), reverse=True)
+    for key in ("measured", "simulated", "residual"):
+        assert np.isfinite(view.overlay.curves[key].getOriginalDataset()[1]).sum() > 100
     person.until(lambda: len(overlays) >= 3)
     assert overlays[-1].runs[0].mae < overlays[0].runs[0].mae
     assert view.overlay.shown is overlays[-1]
-    view.tabs.setCurrentWidget(view.search)
+    view.tabs.show_part(view.search)
     person.until(lambda: bool(view.search.cost.curves) and len(view.search.cost.curves[0].getOriginalDataset()[0]) > 3)
     _, y = view.search.cost.curves[0].getOriginalDataset()
     assert (np.diff(y) <= 0).all()
     assert view.answer.card.title.text().startswith("Identifying M")
     assert "best so far" in view.answer.card.title.text()
-    assert "% done" in view.answer.card.choice.text()
-    assert not view.answer.next.isVisible()
+    person.until(lambda: " s of about " in view.answer.card.choice.text())
+    assert not view.answer.card.step_button.isVisible()
     assert view.parameters.table.rowCount() > 3
 
     searched, best = fitting.latest.model, fitting.latest.points[-1][1]
@@ -105,7 +104,15 @@ def test_result(person, session):
     shown = [values.data(values.index(i, INTERVAL_COLUMN)) for i in range(values.rowCount())]
     for text, parameter in zip(shown, row.evidence.parameters, strict=True):
         assert (text == "∞") == (not parameter.narrowed)
-    assert "recommended" in view.answer.card.choice.text()
+    assert "recommended" in view.answer.card.choice.toolTip()
+
+    view.tabs.show_part(view.overlay)
+    person.until(lambda: view.overlay.shown.friction == row.model.friction)
+    worst = view.overlay.shown.run.id
+    person.until(view.overlay.steps[1].isEnabled)
+    person.click(view.overlay.steps[1])
+    person.until(lambda: view.overlay.shown.run.id != worst)
+    assert view.overlay.shown.run.id == view.overlay.run.currentData() == view.overlay.shown.runs[1].id
 
     person.click(view.answer.card.use_button)
     assert person.controller.model_list.current.model is row.model
@@ -128,10 +135,11 @@ def test_failed_analysis(person, session):
         person.click(view.start_button)
     number = bad.split("_")[0]
     assert f"run {bad} jumps" in view.problem.text.text().lower()
-    assert view.tabs.currentWidget() is view.overlay
-    person.until(lambda: [run.id == bad for run in view.overlay.shown.runs] == [True, False])
-    assert view.overlay.panes[0].curves["measured"].getOriginalDataset()[1].max() > 5.0
-    assert view.overlay.panes[1].curves["measured"].getOriginalDataset()[1].max() < 5.0
+    assert view.tabs.current() is view.overlay
+    person.until(lambda: view.overlay.shown.run is not None and view.overlay.shown.run.id == bad)
+    assert view.overlay.curves["measured"].getOriginalDataset()[1].max() > 5.0
+    person.click(view.overlay.steps[1])
+    person.until(lambda: view.overlay.curves["measured"].getOriginalDataset()[1].max() < 5.0)
     assert view.problem.button.text() == f"Exclude run {number} and try again"
     assert view.start.resume_button.isHidden(), "what fails always is not offered again"
     with person.qtbot.waitSignal(fitting.finished):

@@ -267,7 +267,7 @@ def test_an_emulator_ends_with_the_window(kept, qapp, monkeypatch):
     monkeypatch.setattr(Emulation, "emulates", lambda _, address: address == port)
     controller = Controller()
     controller.connecting.choose_servo(port)
-    assert controller.connecting.title == "EMULATED Dynamixel /dev/pts/9:1"
+    assert controller.connecting.title == "EMULATED Dynamixel"
     controller.close()
     again = Controller()
     again.close()

@@ -32,9 +32,9 @@ from PySide6.QtWidgets import (
 from bench_gui.app import make_window
 from bench_gui.compare.view import OVERLAY
 from bench_gui.controller import Controller
+from bench_gui.headless.palette import THEMES, load_theme
 from bench_gui.settings import NAME
-from bench_gui.shell.tasks import BENCH, COMPARE, RECORD, TASKS
-from bench_gui.theme import THEMES, load_theme
+from bench_gui.shell.tasks import BENCH, COMPARE, EXPORT, RECORD, TASKS
 from bench_gui.widgets.tabs import Segments
 from core.base.units import DEGREES, RADIANS
 from drivers.recorder import Phase
@@ -83,7 +83,7 @@ def test_a_stop_is_no_fault_and_commands_are_refused_for_a_while(person):
     assert servo.stop_latency is not None
     assert servo.view.kind == "stopped"
     assert "motor is off; locked for another 3" in bar.fault.text()
-    assert person.controller.journal.unseen == 0
+    assert person.controller.journal.unseen == []
     assert not window.status_line.badge.isVisible()
     assert bar.acknowledge_button.text() == "Ready again"
     person.controller.recording.record_paper_set()
@@ -166,7 +166,7 @@ def test_units(whole, session):
         action.trigger()
         assert unit.symbol in window.record.plots.position.axes["left"].labelText
         window.show_task(COMPARE)
-        assert unit.symbol in window.compare.plots.overlay.axes["left"].labelText
+        assert unit.symbol in window.compare.plots.charts[0].axes["left"].labelText
         window.show_task(RECORD)
 
 
@@ -248,11 +248,20 @@ def test_faults(person):
     person.until(lambda: badge.property("lit") != lit)
     person.click(window.status_bar.acknowledge_button)
     assert badge.isVisible(), "acknowledging is not looking"
+    person.until(lambda: person.state is not ServoState.FAULT)
+    assert not badge._timer.isActive(), "the fault is acknowledged"
+    for number in range(60):
+        journal.add("info", f"later line {number}")
+    window.show_task(EXPORT)  # where the session is folded
     person.click(badge)
     assert not badge.isVisible()
     assert window.log.isVisible()
-    (fault,) = [entry.text for entry in journal.entries if entry.level == "fault"]
-    assert fault.startswith("The recorder's process ended")
+    (fault,) = [entry for entry in journal.entries if entry.level == "fault"]
+    assert fault.text.startswith("The recorder's process ended")
+    table, row = window.log.table, journal.entries.index(fault)
+    assert [index.row() for index in table.selectionModel().selectedRows()] == [row]
+    person.until(lambda: table.viewport().rect().contains(table.visualRect(table.model().index(row, 2)).center()))
+    assert table.viewport().height() >= 4 * table.rowHeight(row)
 
 
 def test_esc_at_rest_closes_what_is_in_front_and_stops_nothing(person):
@@ -271,7 +280,7 @@ def test_esc_at_rest_closes_what_is_in_front_and_stops_nothing(person):
     said = [entry.text for entry in person.controller.journal.entries if entry.cause]
     assert said == ["Stop: the motor is already off"] * 3
     assert (person.state, servo.stop_latency, servo.locked_for) == (ServoState.READY, None, 0.0)
-    assert person.controller.journal.unseen == 0
+    assert person.controller.journal.unseen == []
 
 
 def test_bad_state(qapp, tmp_path, monkeypatch):
@@ -425,6 +434,7 @@ def test_hygiene(whole, session, qtbot):
     window = whole.window
     whole.controller.library.close()
     window.compare.tabs.choose(OVERLAY)
+    window.identify.tabs.show_part(window.identify.overlay)
     for page in window.pages:
         if page in (window.record, window.bench, window.explore):  # they need no recordings
             continue

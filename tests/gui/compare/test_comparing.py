@@ -23,7 +23,7 @@ from bench_gui.controller import Controller
 from bench_gui.headless.comparison_tables import Judged, bar_panel, condition_groups, heat_panel, split_groups
 from bench_gui.plots.heat import CIVIDIS, heat_colour, ink_on
 from bench_gui.shell.tasks import BENCH, COMPARE
-from bench_gui.state.models import CATALOGUE, ModelEntry
+from bench_gui.state.models import CATALOGUE, IDENTIFIED, ModelEntry
 from bench_gui.theme import load_theme
 from bench_gui.widgets.text_table import VALUE_ROLE
 from core.base.errors import InputError
@@ -289,14 +289,13 @@ def group_mean(person, entry, *places):
 
 def test_a_run_of_the_table_is_shown_over_the_models(gridded):
     view = gridded.window.compare
-    gridded.until(lambda: len(view.plots.offsets) == 6)
+    gridded.until(lambda: len(view.plots.shown) == 6)
     show(gridded, ERRORS)
     view.errors.table_view.activated.emit(view.errors.table.index(3, 0))
     assert view.tabs.current == OVERLAY
-    begin, end = view.plots.offsets[gridded.controller.library.runs[2].id]
-    low, high = view.plots.overlay.view.viewRange()[0]
-    assert low == pytest.approx(begin, abs=0.2)
-    assert high == pytest.approx(end, abs=0.2)
+    assert list(view.plots.shown) == [gridded.controller.library.runs[2].id]
+    gridded.click(view.plots.shown[gridded.controller.library.runs[2].id].title)
+    assert len(view.plots.shown) == 6
 
 
 def test_bars_show_the_same_means(gridded):
@@ -311,10 +310,9 @@ def test_bars_show_the_same_means(gridded):
         means = (group_mean(gridded, entry, 0, 1), group_mean(gridded, entry, 2, 3, 4, 5))
         assert series.values == pytest.approx(tuple(1e3 * mean for mean in means))
     assert len(tab.chart.values) == 2 * len(entries)
-    assert {series.colour for series in tab.chart.panel.series} == {load_theme("light").drive}
-    gridded.controller.model_list.set_current(entries[0].key)
-    assert [series.pale == 0.0 for series in tab.chart.panel.series] == [True, False]
-    gridded.controller.model_list.set_current("")
+    colours = [load_theme("light").model(entry.model.friction) for entry in entries]
+    assert [series.colour for series in tab.chart.panel.series] == colours, "those of every other plot"
+    assert all(series.pale for series in tab.chart.panel.series), "none was identified from these runs"
     tab.groups.setCurrentText("fit, held out")
     assert tab.chart.panel.groups == ()
     assert "identify" in tab.note.text()
@@ -331,6 +329,7 @@ def test_bars_tell_training_from_validation(person, identified):
     for series, entry in zip(tab.chart.panel.series, person.controller.comparison.entries, strict=True):
         found = (entry.model.provenance["train_mae"] * 1e3, entry.model.provenance["validation_mae"] * 1e3)
         assert series.values == pytest.approx(found, rel=1e-6)
+        assert (series.pale == 0.0) == (entry.origin == IDENTIFIED)
 
 
 def test_the_diagram_is_the_one_of_core(gridded):
@@ -416,7 +415,7 @@ def test_what_is_out_of_sight_asks_for_nothing(person, grid_session, tmp_path):
     show(person, DIAGRAM)
     person.until(lambda: comparison.picture.overlays is not None)
     assert asked.count("overlays") == 1
-    assert person.window.compare.plots.offsets == {}
+    assert person.window.compare.plots.shown == {}
     asked.clear()
     show(person, ERRORS)
     assert asked == []
@@ -430,11 +429,11 @@ def test_long_sessions_are_drawn_page_by_page_and_judged_whole(gridded, monkeypa
     monkeypatch.setattr(comparing, "PORTION", 2)
     view, comparison = gridded.window.compare, gridded.controller.comparison
     comparison.draw()
-    gridded.until(lambda: not comparison.waiting and len(view.plots.offsets) == 4)
+    gridded.until(lambda: not comparison.waiting and len(view.plots.shown) == 4)
     assert view.head.note.text() == "Runs 1 to 4 of 6; errors cover all runs"
     assert not view.head.earlier.isEnabled()
     gridded.click(view.head.later)
-    gridded.until(lambda: not comparison.waiting and len(view.plots.offsets) == 2)
+    gridded.until(lambda: not comparison.waiting and len(view.plots.shown) == 2)
     assert not view.head.later.isEnabled()
     comparison.book.clear()
     seen = []
@@ -447,11 +446,11 @@ def test_long_sessions_are_drawn_page_by_page_and_judged_whole(gridded, monkeypa
     assert not view.head.progress.isVisible()
     # A run of the table brings the page it is on.
     view.errors.table_view.activated.emit(view.errors.table.index(1, 0))
-    gridded.until(lambda: not comparison.waiting and len(view.plots.offsets) == 4)
+    gridded.until(lambda: not comparison.waiting and list(view.plots.shown) == [comparison.runs[0].id])
     assert view.tabs.current == OVERLAY
     show(gridded, ERRORS)
     view.errors.table_view.activated.emit(view.errors.table.index(6, 0))
-    gridded.until(lambda: not comparison.waiting and len(view.plots.offsets) == 2)
+    gridded.until(lambda: not comparison.waiting and list(view.plots.shown) == [comparison.runs[5].id])
     assert view.head.note.text() == "Runs 5 to 6 of 6; errors cover all runs"
 
 

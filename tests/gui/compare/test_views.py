@@ -93,13 +93,13 @@ def test_every_recorded_channel_can_be_shown(compared):
         choose(tab.channel, name)
         settle(compared)
         compared.controller.set_angle_unit(DEGREES)
-        assert plots.overlay.left == axis
-        begin, end = plots.offsets[run.id]
-        np.testing.assert_allclose(seen(plots.overlay, "measured").within((begin, end)).y, run.channels[name] * factor)
+        cell = plots.shown[run.id]
+        assert cell.overlay.left == axis
+        np.testing.assert_allclose(seen(cell.overlay, "measured").y, run.channels[name] * factor)
         simulated = getattr(simulate_recording(model.model, run), name)
-        drawn = seen(plots.overlay, model.title).within((begin, end)).y
+        drawn = seen(cell.overlay, model.title).y
         np.testing.assert_allclose(drawn, simulated * factor)
-        error = seen(plots.residual, model.title).within((begin, end)).y
+        error = seen(cell.residual, model.title).y
         np.testing.assert_allclose(error, (simulated - on_grid(run)[0].channels[name]) * factor, atol=1e-9)
 
 
@@ -111,8 +111,8 @@ def test_a_simulation_that_is_there_before_the_runs_are_read_is_drawn_with_them(
     assert controller.comparison.waiting
     read.set()
     settle(compared)
-    assert seen(tab.plots.overlay, "measured") is not None
-    assert seen(tab.plots.overlay, controller.model_list.entry(M6).title) is not None
+    assert seen(tab.plots.cells[0].overlay, "measured") is not None
+    assert seen(tab.plots.cells[0].overlay, controller.model_list.entry(M6).title) is not None
 
 
 def test_before_runs_are_read_nothing_is_said_of_them(person, swept, tmp_path):
@@ -121,7 +121,7 @@ def test_before_runs_are_read_nothing_is_said_of_them(person, swept, tmp_path):
     person.controller.library.opened.connect(lambda: person.controller.background.submit("session", read.wait))
     person.open(shutil.copytree(swept, tmp_path / "swept"))
     person.until(lambda: person.controller.comparison.waiting)
-    assert [chart.empty_text for chart in (plots.overlay, plots.residual)] == [Chart.empty_text] * 2
+    assert [chart.empty_text for chart in (plots.cells[0].overlay, plots.cells[0].residual)] == [Chart.empty_text] * 2
     read.set()
     settle(person)
 
@@ -130,9 +130,9 @@ def test_what_is_not_simulated_is_said_where_it_would_be(compared):
     tab = compared.window.compare.overlay
     choose(tab.channel, "temperature")
     settle(compared)
-    assert seen(tab.plots.overlay, "measured") is not None
-    assert tab.plots.residual.is_empty
-    assert "do not simulate temperature" in tab.plots.residual.empty_text
+    assert seen(tab.plots.cells[0].overlay, "measured") is not None
+    assert tab.plots.cells[0].residual.is_empty
+    assert "do not simulate temperature" in tab.plots.cells[0].residual.empty_text
 
 
 def test_measured_motion_is_seen_without_any_model_and_a_file_is_one_more(compared, tmp_path):
@@ -170,8 +170,8 @@ def test_two_models_are_subtracted(compared):
     one, other = (load_model("mx106", name) for name in ("m1", "m6"))
     gap = 1e3 * (simulate_recording(one, run).position - simulate_recording(other, run).position)
     titles = [compared.controller.model_list.entry(key).title for key in (M1, M6)]
-    drawn = seen(tab.plots.residual, f"{titles[0]} − {titles[1]}")
-    np.testing.assert_allclose(drawn.within(tab.plots.offsets[run.id]).y, gap)
+    drawn = seen(tab.plots.cells[0].residual, f"{titles[0]} − {titles[1]}")
+    np.testing.assert_allclose(drawn.y, gap)
     means = [
         np.abs(simulate_recording(one, r).position - simulate_recording(other, r).position)
         for r in recordings(compared)
@@ -179,8 +179,8 @@ def test_two_models_are_subtracted(compared):
     shown = float(tab.difference.text().removeprefix("Mean absolute difference ").removesuffix(" mrad"))
     assert shown == pytest.approx(1e3 * np.mean(np.concatenate(means)), rel=0.01)
     choose(tab.pair[1], M1)
-    assert tab.plots.residual.is_empty
-    assert "two" in tab.plots.residual.empty_text
+    assert tab.plots.cells[0].residual.is_empty
+    assert "two" in tab.plots.cells[0].residual.empty_text
     choose(tab.pair[1], M6)
 
 
@@ -190,11 +190,11 @@ def test_the_spectrum_is_that_of_the_error(compared):
     runs, model = recordings(compared), load_model("mx106", "m6")
     errors = [simulate_recording(model, run).position - on_grid(run)[0].position for run in runs]
     frequency, density = amplitude_density(errors, [on_grid(run)[1] for run in runs])
-    drawn = seen(tab.plots.lower, compared.controller.model_list.entry(M6).title)
-    assert tab.plots.lower.left == ("Error", "mrad/√Hz")
+    drawn = seen(tab.plots.spectrum, compared.controller.model_list.entry(M6).title)
+    assert tab.plots.spectrum.left == ("Error", "mrad/√Hz")
     np.testing.assert_allclose(drawn.x, frequency)
     np.testing.assert_allclose(drawn.y, 1e3 * density, rtol=1e-6)
-    assert [panel.bottom for panel in tab.tools.export.contents().panels][1] == "Frequency [Hz]"
+    assert [panel.bottom for panel in tab.tools.export.contents().panels][-1] == "Frequency [Hz]"
 
 
 def test_a_sweep_has_a_response_and_another_motion_a_reason(compared):
@@ -228,9 +228,10 @@ def test_a_sweep_has_a_response_and_another_motion_a_reason(compared):
 def test_the_pendulum_is_played_and_scrubbed(compared):
     tab, run = compared.window.compare.overlay, recordings(compared)[1]
     compared.click(tab.play_button)
-    begin, _ = tab.plots.offsets[run.id]
-    tab.playback.move_to(begin + 2.0)
-    bench, angles = tab.plots.at(begin + 2.0)
+    compared.click(tab.plots.shown[run.id].title)
+    assert list(tab.plots.shown) == [run.id]
+    tab.playback.move_to(2.0)
+    bench, angles = tab.plots.at(2.0)
     assert bench == run.bench
     assert angles["measured"] == pytest.approx(np.interp(2.0, run.time - run.time[0], run.position))
     model = compared.controller.model_list.entry(M6).model
@@ -238,33 +239,35 @@ def test_the_pendulum_is_played_and_scrubbed(compared):
     assert angles[M6] == pytest.approx(np.interp(2.0, simulated.time - simulated.time[0], simulated.position))
     theme = load_theme("light")
     assert (angles[M6], theme.model("m6")) in tab.playback.pendulum.others
-    assert tab.playback.moment.text() == f"{begin + 2.0:.2f} s   {angles['measured']:.3f} rad".replace("-", "−")
+    assert tab.playback.moment.text() == f"{2.0:.2f} s   {angles['measured']:.3f} rad".replace("-", "−")
     compared.click(tab.playback.button)
-    compared.until(lambda: tab.playback.time > begin + 2.2)
+    compared.until(lambda: tab.playback.time > 2.2)
     compared.click(tab.playback.button)
     assert tab.playback.button.text() == "▶ Play"
-    end = max(end for _, end in tab.plots.offsets.values())
+    end = run.duration
     tab.playback.move_to(end - 0.1)
     compared.click(tab.playback.button)
     compared.until(lambda: tab.playback.time == end and not tab.playback.button.isChecked())
-    assert tab.plots.at(begin - 0.1) == (None, {})
+    assert tab.plots.at(end + 0.1) == (None, {})
+    compared.click(tab.plots.shown[run.id].title)
     compared.click(tab.play_button)
 
 
 def test_what_is_not_zoomed_fits_the_simulation_too(compared):
     view = compared.window.compare
-    low, high = view.plots.overlay.view.viewRange()[1]
-    curves = [curve.y[np.isfinite(curve.y)] for curve in view.plots.overlay.seen()]
+    chart, other = (cell.overlay for cell in view.plots.shown.values())
+    low, high = chart.view.viewRange()[1]
+    curves = [curve.y[np.isfinite(curve.y)] for plot in (chart, other) for curve in plot.seen()]
     assert low < min(y.min() for y in curves)
     assert high > max(y.max() for y in curves)
-    first = recordings(compared)[0].id
-    view.plots.show_run(first)
-    zoomed = view.plots.overlay.view.viewRange()[0]
+    chart.view.setXRange(1.0, 2.0, padding=0.0)
+    chart.view.sigRangeChangedManually.emit([True, False])
+    assert other.view.viewRange() == chart.view.viewRange(), "the plots of all runs move together"
     compared.click(view.boxes[M1])
     settle(compared)
-    view.grab()  # a plot that fits itself does so when it is painted
+    view.grab()
     assert view.tabs.current == OVERLAY
-    assert view.plots.overlay.view.viewRange()[0] == pytest.approx(zoomed)
+    assert chart.view.viewRange()[0] == pytest.approx([1.0, 2.0])
 
 
 def test_lines_are_plain_while_a_plot_is_moved(qtbot):

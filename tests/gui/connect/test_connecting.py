@@ -10,11 +10,15 @@ from hypothesis import strategies as st
 from PySide6.QtGui import QUndoStack
 
 from bench_gui.connect.bench.presets import NAME, Preset, Presets, paper_presets
+from bench_gui.connect.connecting import Connecting
+from bench_gui.connect.servo.connection import ConnectionForm
 from bench_gui.connect.servo.draft import Draft, entries_of
 from bench_gui.shell.tasks import BENCH
+from bench_gui.state.journal import Journal
 from bench_gui.state.servo_link import ServoView
 from bench_gui.state.setup import BenchSetup, Gains
 from bench_gui.widgets.bench_form import BenchForm
+from bench_gui.work.activity import Activities
 from core.base.errors import InputError
 from core.motion.trajectories import make_trajectory
 from core.servo.catalogue import load_servo
@@ -139,6 +143,29 @@ def test_another_servo_brings_its_typical_load_where_nobody_entered_one(qapp):
     setup = BenchSetup(MX106)
     setup.suit(load_servo("xl330"))
     assert setup.bench == BenchSetup(load_servo("xl330")).bench != BenchSetup(MX106).bench
+
+
+def test_a_load_that_another_servo_replaces_is_named_and_comes_back_by_undo(qapp):
+    undo, said, journal = QUndoStack(), [], Journal()
+    journal.said.connect(lambda line: said.append(line.text))
+    connecting = Connecting("simulated:mx106", undo, None, Activities(), journal)
+    before = connecting.setup.bench
+    connecting.choose_servo("simulated:xl330")
+    assert len(said) == 1
+    assert "Undo (Ctrl+Z) brings back 1.71 kg at 0.1 m" in said[0]
+    undo.undo()
+    assert (connecting.setup.bench, connecting.setup.spec.name) == (before, "xl330")
+    connecting.choose_servo("simulated:mx106")
+    assert len(said) == 1, "the load is the usual one of this servo"
+
+
+def test_a_port_is_kept_while_another_kind_of_connection_is_looked_at(qtbot):
+    form = ConnectionForm("simulated:mx106")
+    qtbot.addWidget(form)
+    form.show_address("dynamixel:/dev/ttyUSB7:3:2:57600")
+    form.choose_family("simulated")
+    form.choose_family("dynamixel")
+    assert form.address() == "dynamixel:/dev/ttyUSB7:3:2:57600"
 
 
 def test_undoing_a_gain_does_not_reach_another_servo(qapp):

@@ -19,6 +19,9 @@ def test_the_form_has_a_field_for_every_entry_of_the_template():
     text = new_servo_text()
     entries = entries_of(text)
     assert filled(text, {e: e.value.strip('"') for e in entries}) == text
+    assert filled(text, {e: e.value.strip('"[]') for e in entries}) == text, "without the syntax of the file"
+    named = filled(text, {e: "my-servo, other" for e in entries if e.name == "aliases"})
+    assert own_servo(named).aliases == ("my-servo", "other")
     assert all(e.meaning or e.name in ("encoder_counts_per_turn", "ratings") for e in entries)
     assert [e.path for e in entries][:3] == ["name", "title", "vendor"]
     written = own_servo(filled(text, {e: "hexa" for e in entries if e.name == "name"}))
@@ -56,7 +59,12 @@ def test_a_new_servo_is_chosen_at_once(person, folder):
     for path, text in (("name", "hexa"), ("title", "Hexa 12"), ("[ratings] stall_torque", "1.5")):
         dialog.fields[path].setText(text)
         dialog.fields[path].textEdited.emit(text)
+    view.choose_family("dynamixel")
     person.click(dialog.save_button)
+    assert dialog.state.text() == "Hexa 12 added"
+    assert person.controller.servo.address.startswith("dynamixel:"), "a form for another connection stays as it is"
+    person.click(dialog.use_button)
+    person.until(lambda: view.servo_dialog is None)
 
     assert load_servo("hexa").stall_torque == 1.5
     assert "# at the nominal supply [N·m]" in (folder / "hexa.toml").read_text("utf-8")

@@ -38,6 +38,7 @@ class Link:
             "configure_failed",
             "problem",
             "acknowledged",
+            "announced",
             "finished",
         ):
             getattr(self.link, name).connect(lambda *values, name=name: self.told.setdefault(name, []).append(values))
@@ -190,6 +191,7 @@ def test_a_servo_of_another_family_has_no_hand_and_a_silent_one_tells_why(qtbot,
     assert bench.link.hand is None
     assert bench.link.view.word == "CONNECTING"
     bench.until(lambda: "problem" in bench.told)
+    assert bench.told["announced"] == [("waiting for an answer",)]
     ((problem,),) = bench.told["problem"]
     assert problem.startswith("connecting the servo failed: No answer to the ping of ID 1 on QUIET0")
     assert bench.link.view.word == "OFF"

@@ -10,7 +10,7 @@ from pkgutil import walk_packages
 from PIL import Image
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QTabBar, QTabWidget
+from PySide6.QtWidgets import QApplication, QDialog
 
 import bench_gui
 from bench_gui.cli import build_parser
@@ -21,7 +21,6 @@ from bench_gui.record.view import LIVE
 from bench_gui.settings import Values
 from bench_gui.shell.command_palette import CommandPalette
 from bench_gui.shell.tasks import RECORD, TASKS
-from bench_gui.widgets.tabs import Segments
 
 pytest_plugins = ["tests.gui.whole"]
 PICTURES = re.compile(r"!\[[^\]]*\]\(([^)]+)\)")
@@ -36,19 +35,15 @@ def exists(topic):
 def each_tab(page):
     """Turn to each tab of a page."""
     tabs = getattr(page, "tabs", None)
-    if isinstance(tabs, (QTabWidget, QTabBar)):
-        for place in range(tabs.count()):
-            tabs.setCurrentIndex(place)
-            within = getattr(tabs.currentWidget(), "segments", None) if isinstance(tabs, QTabWidget) else None
-            for part, segment in enumerate(within.buttons if within is not None else ()):
-                within.choose(part)
-                yield segment.accessibleName()
-            yield tabs.tabText(place)
-    elif isinstance(tabs, Segments):
-        for place, segment in enumerate(tabs.buttons):
-            tabs.choose(place)
-            yield segment.text()
-    else:
+    segments = getattr(tabs, "segments", tabs)
+    for place, segment in enumerate(segments.buttons if segments is not None else ()):
+        segments.choose(place)
+        within = getattr(tabs.current(), "segments", None) if tabs is not segments else None
+        for part, inner in enumerate(within.buttons if within is not None else ()):
+            within.choose(part)
+            yield inner.accessibleName()
+        yield segment.accessibleName()
+    if segments is None:
         yield ""
 
 
@@ -75,7 +70,7 @@ def test_every_panel_has_its_place(whole):
     whole.window.show_task(RECORD)
     whole.window.session.head.filter.setFocus()
     assert in_sight(whole.window) == DOCKS["session"]
-    whole.window.record.tabs.setCurrentIndex(LIVE)
+    whole.window.record.tabs.choose(LIVE)
     whole.window.record.rate.setFocus()
     assert in_sight(whole.window) == "recording#in-the-window"
     whole.click(whole.window.help_button)

@@ -1,4 +1,4 @@
-"""The answer of an identification: verdict, what to do next, evidence by parameter, earlier results."""
+"""The answer of an identification: verdict, next step, evidence by parameter, earlier results."""
 
 import math
 import shutil
@@ -11,9 +11,7 @@ from PySide6.QtGui import QUndoStack
 from PySide6.QtWidgets import QFileDialog
 
 from bench_gui.headless.symbols import with_symbols
-from bench_gui.identify.answer import steps
 from bench_gui.identify.answer.sentences import cost, objective, plan_in_words, search_in_words
-from bench_gui.identify.answer.steps import next_steps
 from bench_gui.identify.evidence_table import COLUMNS, evidence_rows
 from bench_gui.identify.fit.messages import FitOverlay, FitProgress, FittedModel
 from bench_gui.identify.fit.overlay_plots import OverlayPlots
@@ -24,8 +22,10 @@ from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.identify.fit.warning_list import WarningList
 from bench_gui.identify.tables import FOREST_COLUMN, NOTE_COLUMN, OTHER_COLUMN, VALUE_COLUMN, ParameterTable
 from bench_gui.shell.tasks import EXPORT, IDENTIFY
+from bench_gui.shell.tasks import RECORD as RECORD_PAGE
 from bench_gui.state.models import ModelList
 from core.base.units import fixed, significant, with_uncertainty
+from core.identification.cautions import LABELS, step_of
 from core.identification.choice.recommendation import CROSS_VALIDATION, VALIDATION, Recommendation
 from core.identification.coverage.findings import (
     BOUNDS,
@@ -33,13 +33,14 @@ from core.identification.coverage.findings import (
     FREEZE,
     HOLD_OUT,
     POINTS,
+    RECORD,
     SEARCH,
     Diagnosis,
     Finding,
 )
 from core.identification.evidence.certainty import LIMIT, Certainty, ParameterCertainty, Profile, ProfilePoint, Spread
 from core.identification.evidence.model import Evidence, ParameterEvidence
-from core.identification.overlay import RunOverlay
+from core.identification.overlay import JudgedRun, RunOverlay
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification, ModelResult
 from core.identification.runs.split import Split
@@ -92,61 +93,59 @@ def answered(row, by=CROSS_VALIDATION, rule="25%", hold_out="mass=1.0"):
     return found.answer()
 
 
-def asked(row, changed=(), proposals=None, **answer):
-    return next_steps(answered(row, **answer), row.model, changed, proposals)
+def asked(row, **answer):
+    """Return the steps of the warnings about a model, in their order."""
+    return [step_of(warning, row.model) for warning in answered(row, **answer).warnings]
 
 
 def test_nothing_is_asked_for_where_nothing_is_wrong():
     row = row_with()
-    assert asked(row) == ()
-    assert answered(row).next_step == "Use the model: there are no objections."
+    assert asked(row) == []
+    step = answered(row).step
+    assert (step.action, step.text) == ("export", "Export the model: there are no objections.")
 
 
 def test_doubts_about_the_whole_model_come_before_those_about_one_value():
-    """In the order of the answer, at most three."""
     row = row_with(
         {"R": {"standard_error": math.inf, "initial": 3.0}, "armature": {"at_bound": "lower"}},
         search="not confirmed, there may be a better one: search longer",
         conditions=("every run has the same gain: record another",),
     )
     found = asked(row, by=VALIDATION)
-    assert [step.kind for step in found] == [SEARCH, HOLD_OUT, FREEZE]
-    assert found[0].text == "M1: not confirmed, there may be a better one."
-    assert found[0].value == 2000
-    assert (found[1].button, found[1].value) == ("Hold out mass = 1", "mass=1.0")
-    assert answered(row, by=VALIDATION).next_step == "Search longer."
-    freeze, bound, record = asked(
-        row_with(
-            {"R": {"standard_error": math.inf, "initial": 3.0}, "armature": {"at_bound": "lower"}},
-            conditions=("every run has the same gain: record another",),
-        )
+    assert found[0] == answered(row, by=VALIDATION).step
+    assert [(step.action, step.subject, step.label) for step in found] == [
+        (SEARCH, "2000", "Search longer"),
+        (HOLD_OUT, "mass=1.0", "Hold out mass = 1"),
+        (FREEZE, "R=3.0", "Freeze motor resistance at 3.000 Ω"),
+        (BOUNDS, "armature", "Change the bounds…"),
+        (RECORD, "", "Record more runs"),
+    ]
+    assert found[0].text == "Search longer, because not confirmed, there may be a better one."
+    assert (
+        found[1].text == "Hold out mass = 1 and identify again, because 2 held-out runs are too few to choose a model."
     )
-    assert (freeze.kind, freeze.button, freeze.value) == (FREEZE, "Freeze R at 3.000 Ω", ("R", 3.0))
-    assert (bound.kind, record.kind) == (BOUNDS, steps.PROPOSE)
-    assert bound.button == "Bounds of J_m…"
+    assert found[-1].text == "Record another, because every run has the same gain."
 
 
 def test_a_condition_that_was_held_out_already_leads_to_a_cross_validation():
     row = row_with()
     for changes in ({"rule": "mass=1.0"}, {"hold_out": ""}):
         (step,) = asked(row, by=VALIDATION, **changes)
-        assert step.kind == CROSS_VALIDATE
+        assert step.action == CROSS_VALIDATE
 
 
 def test_placed_points_far_from_the_runs_are_flagged():
     points = {"placed_points": {"count": 6, "mean_error": 0.033}}
     (step,) = asked(row_with(provenance=points))
-    assert step.kind == POINTS
+    assert step.action == POINTS
     assert "6 placed points are off by 33.0 mrad, the runs by 2.00 mrad" in step.text
-    assert asked(row_with(provenance={"placed_points": {"count": 6, "mean_error": 0.004}})) == ()
+    assert asked(row_with(provenance={"placed_points": {"count": 6, "mean_error": 0.004}})) == []
 
 
-def test_a_remedy_that_only_a_person_can_carry_out_is_said_without_a_button():
-    row = row_with()
-    answer = answered(row)
+def test_a_remedy_that_only_a_person_can_carry_out_shows_its_warning():
     header = Finding(kind="header_kp", severity="warning", text="kp is 1.5 times the stated value", remedy="correct kp")
-    (step,) = next_steps(replace(answer, warnings=(header,)), row.model, (), None)
-    assert (step.kind, step.text) == ("", "Kp is 1.5 times the stated value. Correct kp.")
+    step = step_of(header, row_with().model)
+    assert (step.action, step.label, step.text) == ("", "Show the warning", "Correct kp.")
 
 
 def test_a_search_under_way_is_told_with_its_numbers():
@@ -158,11 +157,11 @@ def test_a_search_under_way_is_told_with_its_numbers():
     assert cost(split) == "cost 36.6 mrad (runs 3.20, points 33.4)"
     errors = {"m1": 0.002, "m4": 0.0015, "m6": math.inf}
     rows = [replace(row_with(), model=load_model("mx106", name), train_mae=mae) for name, mae in errors.items()]
-    assert search_in_words(split, rows) == (
+    assert search_in_words(split, rows, "20 s of about 60 s") == (
         "Identifying M6 without β · best so far M4, cost 1.50 mrad",
-        "M6: cost 36.6 mrad (runs 3.20, points 33.4) after 250 evaluations; 42 % done",
+        "20 s of about 60 s. M6: cost 36.6 mrad (runs 3.20, points 33.4) after 250 evaluations",
     )
-    assert search_in_words(split, [])[0] == "Identifying M6 without β"
+    assert search_in_words(split, [], "")[0] == "Identifying M6 without β"
     request = IdentificationRequest(servo="mx106", metric="rmse", prior=0.01)
     assert objective(request) == "root mean square of the runs + prior"
 
@@ -218,10 +217,11 @@ def test_every_method_has_a_column_of_the_evidence():
     coverage = {"R": {"verdict": "weak", "text": "record another gain"}}
     sure = certain(row, spread=spread, profile=profile)
     found = evidence_rows(row, sure, SimpleNamespace(fits=fits), coverage)
-    assert [r[0].text for r in found] == [p.symbol for p in row.model.parameters.free]
+    assert [r[1].text for r in found] == [p.symbol for p in row.model.parameters.free]
+    assert [r[0].text for r in found] == [p.description.partition(",")[0] for p in row.model.parameters.free]
     titles = [column.title for column in COLUMNS]
-    shown = dict(zip(titles, next(r for r in found if r[0].text == "R"), strict=True))
-    assert {title: shown[title].text for title in titles if title not in ("Held-out fits", "Verdict")} == {
+    shown = dict(zip(titles, next(r for r in found if r[1].text == "R"), strict=True))
+    assert {title: shown[title].text for title in titles if title not in ("Parameter", "Held-out fits", "Verdict")} == {
         **{"Symbol": "R", "Value": f"{fixed(value, 3)} Ω", "Linearised 95 %": "± 0.020"},
         **{"Profile 95 %": profile.text, "Bootstrap 95 %": spread.text, "Coverage": "weak"},
     }
@@ -229,12 +229,15 @@ def test_every_method_has_a_column_of_the_evidence():
     assert (low, high) == pytest.approx((0.9 * value, 1.2 * value), rel=1e-2)
     assert shown["Coverage"].tone == "moving"
     # What has not been done is said with where to begin it; a value that is open has no interval.
-    bare = {r[0].text: dict(zip(titles, r, strict=True)) for r in evidence_rows(row, None, None, {})}
-    assert [bare["R"][title].text for title in titles[3:7]] == ["–"] * 4
-    assert [bare["R"][title].tip.rpartition(" under ")[2] for title in titles[3:7]] == [
+    bare = {r[1].text: dict(zip(titles, r, strict=True)) for r in evidence_rows(row, None, None, {})}
+    assert [bare["R"][title].text for title in titles[4:8]] == ["–"] * 4
+    assert [bare["R"][title].tip.rpartition(" under ")[2] for title in titles[4:8]] == [
         "Certainty", "Certainty", "Cross-validation", "Coverage",
     ]  # fmt: skip
     assert (bare["J_m"]["Linearised 95 %"].text, bare["R"]["Verdict"].text) == ("∞", "good")
+    titles_of_a_value = ("Parameter", "Symbol", "Value", "Linearised 95 %")
+    assert {bare["J_m"][title].tone for title in titles_of_a_value} == {"muted"}, "not determined"
+    assert {bare["R"][title].tone for title in titles_of_a_value} == {""}
 
 
 def test_intervals_of_another_fit_are_not_shown_beside_a_value(qtbot):
@@ -281,23 +284,26 @@ def test_a_parameter_is_told_with_all_that_is_known_of_it(qtbot):
     assert not detail.profile.isVisible()
 
 
-def test_each_run_of_an_overlay_has_its_own_curves(qtbot):
+def test_the_overlay_shows_one_run_and_offers_the_others_the_worst_first(qtbot):
     """Measured, simulated at the start of the search and by the model; the residual is what the model is ahead."""
-    time = np.arange(4.0)
     levels = {"measured": 0.1, "initial": 0.3, "simulated": 0.6}
-    runs = [
-        RunOverlay(number, "steps", place, time, mae=share, **{k: share * np.full(4, v) for k, v in levels.items()})
-        for number, place, share in (("0001", "worst", 1.0), ("0002", "median", 0.5))
-    ]
+    run = RunOverlay("0001_a", np.arange(4.0), **{key: np.full(4, level) for key, level in levels.items()})
+    runs = (JudgedRun("0001_a", "steps", 0.5), JudgedRun("0002_b", "steps", 0.25))
     plots = OverlayPlots()
     qtbot.addWidget(plots)
-    plots.show_overlay(FitOverlay("m4", tuple(runs)))
-    for pane, number, share in zip(plots.panes, ("0001", "0002"), (1.0, 0.5), strict=True):
-        drawn = {key: curve.getOriginalDataset()[1][0] for key, curve in pane.curves.items()}
-        expected = {**levels, "residual": levels["simulated"] - levels["measured"]}
-        assert drawn == {key: pytest.approx(share * value) for key, value in expected.items()}
-        assert number in pane.title.text()
-        assert f"{1000.0 * share:.1f} mrad" in pane.title.text()
+    plots.show_overlay(FitOverlay("m4", runs, run))
+    drawn = {key: curve.getOriginalDataset()[1][0] for key, curve in plots.curves.items()}
+    assert drawn == pytest.approx({**levels, "residual": 500.0})
+    assert [plots.run.itemText(place) for place in (0, 1)] == ["500.0 mrad, 0001 Steps", "250.0 mrad, 0002 Steps"]
+    assert [step.isEnabled() for step in plots.steps] == [False, True]
+    with qtbot.waitSignal(plots.picked) as picked:
+        plots.steps[1].click()
+    assert picked.args == ["0002_b"]
+    plots.resize(800, plots.minimumSizeHint().height())
+    plots.show()
+    qtbot.wait(1)
+    for chart, name in ((plots.position, "Position"), (plots.residual, "Residual")):
+        assert name in chart.axes["left"].labelText, "also in the lowest window"
 
 
 @pytest.fixture(scope="module")
@@ -329,7 +335,7 @@ def test_an_earlier_result_comes_with_its_search_and_its_settings_and_is_compare
     fitting, form = person.controller.fitting, view.form
     assert fitting.result is fitting.kept[0]
     assert form.settings().trials == 96
-    view.tabs.setCurrentWidget(view.search)
+    view.tabs.show_part(view.search)
     assert not view.search.cost.isVisible(), "no axes without a curve"
     person.until(lambda: len(view.search.cost.curves) == 2)
     assert view.search.cost.isVisible()
@@ -349,7 +355,7 @@ def test_an_earlier_result_comes_with_its_search_and_its_settings_and_is_compare
     assert listed == [row.model for row in fitting.kept[1].models], "what is shown can be used, compared and exported"
 
     tab, other = view.parameters, fitting.kept[0]
-    view.tabs.setCurrentWidget(tab)
+    view.tabs.show_part(tab)
     assert tab.view.isColumnHidden(OTHER_COLUMN)
     place = view.earlier.other.findText(other.title)
     view.earlier.other.setCurrentIndex(place)
@@ -363,25 +369,29 @@ def test_an_earlier_result_comes_with_its_search_and_its_settings_and_is_compare
 
 
 def test_a_step_a_parameter_and_the_selected_model_lead_on(person, view):
-    form, panel = view.form, view.answer.next
-    person.until(lambda: view.answer.card.title.isVisible())
+    form, card, listed = view.form, view.answer.card, view.evidence.warnings
+    person.until(lambda: card.title.isVisible())
     answer = person.controller.fitting.result.answers[view.answer.selected.model.friction]
-    assert view.answer.card.next.text() == f"<b>Next:</b> {with_symbols(answer.next_step)}"
-    buttons = {button.text(): button for button in panel.buttons}
-    assert 1 <= len(buttons) <= 3
-    hold_out = next(button for text, button in buttons.items() if text.startswith("Hold out “"))
-    person.click(hold_out)
+    assert (card.next.text(), card.step_button.text()) == (with_symbols(answer.next_step), answer.step.label)
+    place = next(n for n, warning in enumerate(answer.warnings) if warning.action == HOLD_OUT)
+    listed.text.linkActivated.emit(str(place))
     rule = form.settings().validation
     assert rule.startswith("trajectory=")
-    assert hold_out.text() == f"Hold out “{title_of(rule.partition('=')[2])}”"
+    assert f"Hold out “{title_of(rule.partition('=')[2])}”</a>" in listed.text.text()
     assert form.changed_since == ("Hold out",)
-    assert panel.buttons[0].text() == "Identify again"
+    assert card.step_button.text() == "Identify again"
+    assert card.next.text() == "Identify again, because settings have changed since this result: Hold out."
     person.click(form.restore_button)
     assert form.changed_since == ()
-    assert "Identify again" not in [button.text() for button in panel.buttons]
+    assert card.step_button.text() == answer.step.label
+    assert view.start_button.property("kind") == "", "the card has the one primary button"
+    assert {*view._acts} == {*LABELS, "export"}
+    listed.step_wanted.emit("record", "3")
+    assert person.window.stack.currentIndex() == RECORD_PAGE
+    person.window.show_task(IDENTIFY)
 
     tab = view.parameters
-    view.tabs.setCurrentWidget(tab)
+    view.tabs.show_part(tab)
     assert not tab.detail.isVisible()
     tab.view.selectRow(0)
     assert tab.detail.isVisible()
@@ -391,7 +401,7 @@ def test_a_step_a_parameter_and_the_selected_model_lead_on(person, view):
     person.click(tab.detail.close_button)
     assert not tab.detail.isVisible()
 
-    view.tabs.setCurrentIndex(0)
+    view.tabs.segments.choose(0)
     picked = 1 - view.answer.ladder.recommended_row
     view.answer.view.selectRow(picked)
     person.click(view.answer.card.export_button)
@@ -476,7 +486,7 @@ def test_a_released_motor_is_said_beside_beta(qtbot):
     table.set_parameters(parameters, evidence, text)
     notes = [table.data(table.index(row, NOTE_COLUMN)) for row in range(table.rowCount())]
     assert [p.name for p, note in zip(parameters, notes, strict=True) if note == text] == ["release_braking"]
-    warnings.show_warnings((), evidence, text)
+    warnings.show_warnings((), replace(row_with(), evidence=evidence), text)
     assert f"Torque off: {text}." in warnings.basis.text()
     assert "a noise of 1.50 mrad" in warnings.basis.text()
     assert "56 independent samples of 1234" in warnings.basis.text()

@@ -174,7 +174,7 @@ def test_proposals_need_no_recordings(person):
     assert "after 0 runs" in panel.status.text()
     person.click(panel.queue_button)
     assert [row.cell for row in controller.queue.waiting] == list(plan.cells())
-    view.tabs.setCurrentIndex(0)
+    view.tabs.segments.choose(0)
     assert view.is_empty
 
 
@@ -254,13 +254,13 @@ def test_a_cross_validation_that_ends_beside_the_result_recommends_anew(person, 
     panel = ask(view)
     panel.form.models.check(("m1", "m2"))
     panel.form.trials.setValue(32)
-    assert "By cross-validation" not in view.answer.card.choice.text()
+    assert "By cross-validation" not in view.answer.card.choice.toolTip()
     person.click(panel.start_button)
     person.until(lambda: len(view.evidence.crossvalidating.errors) >= 3 or fitting.result is not before)
     person.until(lambda: fitting.result is not before)
     assert view.evidence.crossvalidating.problem == ""
-    assert "Strong evidence: cross-validated" in view.answer.card.choice.text()
-    assert "By cross-validation" in view.answer.card.choice.text()
+    assert "Good evidence: cross-validated" in view.answer.card.choice.text()
+    assert "By cross-validation" in view.answer.card.choice.toolTip()
     assert fitting.result.models == before.models
     later = load_identification(before.folder)
     assert (fitting.result.recommended, fitting.result.choice) == (later.recommended.model.friction, later.choice)
@@ -350,7 +350,7 @@ def test_a_proposal_s_numbers_stand_below_their_headings(qapp):
     table.show_proposals([proposal, replace(proposal, cell=replace(cell, mass=0.75))])
     titles = [table.headerData(place, Qt.Orientation.Horizontal) for place in range(table.columnCount())]
     assert dict(zip(titles, [cell.text for cell in table.rows[0]], strict=True)) == {
-        **{"Trajectory": "sin_sin", "Mass [kg]": "0.5", "Length [m]": "0.15", "Gain kp": "16", "Volume": "÷ 2.0"},
+        **{"Trajectory": "sin_sin", "Load [kg]": "0.5", "Length [m]": "0.15", "Gain kp": "16", "Volume": "÷ 2.0"},
         "Benefit": proposal.words,
     }
     assert table.cell_at(0, 5).tip == "k_t: ± 0.50 → ± 0.25 N·m/A"
@@ -404,9 +404,9 @@ def test_profiles_and_a_bootstrap_are_kept_beside_the_result(person, view, ident
     assert kept.friction == fitting.result.recommended
     assert 2 <= kept.draws < 1000
     rows = texts(panel.table)
-    assert [row[0] for row in rows] == [p.symbol for p in best.parameters.free]
-    assert [row[4] for row in rows] == ["–" if p.profile is None else p.profile.text for p in kept.parameters]
-    assert [row[5] for row in rows] == [p.spread.text for p in kept.parameters]
+    assert [row[1] for row in rows] == [p.symbol for p in best.parameters.free]
+    assert [row[5] for row in rows] == ["–" if p.profile is None else p.profile.text for p in kept.parameters]
+    assert [row[6] for row in rows] == [p.spread.text for p in kept.parameters]
     said = panel.progress.status.text()
     assert said.startswith(f"{kept.friction.upper()}, {len(kept.runs)} runs: ")
     assert f"{kept.draws} draws" in said

@@ -69,7 +69,7 @@ def test_an_identification_ends_in_a_table_and_a_stop_keeps_the_best(person, ses
     row = table.row(table.recommended_row)
     assert view.search.step_note.text() == step_in_words(row.model, row.train_mae)
     assert len(view.search.cost.curves) >= 2
-    assert "validation error" in view.answer.card.choice.text()
+    assert "validation error" in view.answer.card.choice.toolTip()
     (folder,) = (session / "results").iterdir()
     assert {"m1.json", "m2.json", "result.json"} <= {path.name for path in folder.iterdir()}
     rows = json.loads((folder / "result.json").read_text("utf-8"))
@@ -103,7 +103,11 @@ def test_an_identification_ends_in_a_table_and_a_stop_keeps_the_best(person, ses
         person.click(view.stop_button)
     assert fitting.result.stopped
     assert [row.model.friction for row in fitting.result.models] == ["m6"]
-    assert "Stopped early" in view.answer.card.choice.text()
+    card = view.answer.card
+    assert (card.step_button.text(), card.step_button.isEnabled()) == ("Resume", True)
+    assert card.next.text() == "Resume the identification, because the search was stopped before its end."
+    person.until(lambda: fitting.unfinished is not None)
+    assert not view.start.resume_button.isVisible(), "the card has it"
     person.until(lambda: not person.window.status_line.foremost.isVisible())
 
 
@@ -112,9 +116,9 @@ def test_what_will_be_used_and_what_is_in_the_way_is_said_before_it_begins(perso
     person.window.show_task(IDENTIFY)
     view = person.window.identify
     card, start = view.answer.card, view.start
-    assert card.begin_button.text() == "Identify from 3 runs"
+    assert (start.start_button.text(), start.start_button.property("kind")) == ("Identify from 3 runs", "primary")
     assert card.choice.text() == "Fits M1 to M6 to 3 runs; 25 % is held out to judge the models."
-    assert [button.text() for button in view.answer.next.buttons] == ["Check coverage", "Propose recordings"]
+    assert not card.step_button.isVisible()
     assert not view.answer.view.isVisible()
 
     # Every parameter frozen: the button undoes it.
@@ -256,7 +260,7 @@ def test_an_identification_cut_short_is_found_and_ends_as_if_it_had_not_been(per
     person.open(session)
     person.until(lambda: fitting.unfinished is not None and fitting.result is not None)
     with person.qtbot.waitSignal(fitting.failed):
-        person.click(view.start.resume_button)
+        person.click(view.answer.card.step_button)
     assert "have changed since it was begun" in view.problem.text.text()
     assert not view.problem.button.isVisible()
     assert fitting.result is not None
@@ -269,14 +273,16 @@ def test_an_identification_cut_short_is_found_and_ends_as_if_it_had_not_been(per
     assert "M1 … M2 from 3 runs" in view.start.resume_note.text()
     told = []
     fitting.progressed.connect(told.append)
+    person.until(lambda: view.answer.card.step_button.text() == "Resume")
     with person.qtbot.waitSignal(fitting.finished):
-        person.click(view.start.resume_button)
+        person.click(view.answer.card.step_button)
     assert told[0].recorded, "what was on record took no time, and says nothing about the rest"
     assert not told[-1].recorded
     found = {row.model.friction: row.model.values for row in fitting.result.models}
     assert found == {r.model.friction: r.model.values for r in whole.identification.results}
     assert read_record(folder).ending == "finished"
-    person.until(lambda: not view.start.resume_button.isVisible())
+    person.until(lambda: fitting.unfinished is None)
+    assert view.answer.card.step_button.text() != "Resume"
     x, _ = view.search.cost.curves[0].getOriginalDataset()
     assert x[0] < 10, "the curve begins with what was on record"
 
@@ -373,6 +379,7 @@ def test_export_writes_files_and_says_how_good_they_are(person, tmp_path):
     view.choose_target("bam")
     (tmp_path / "file").write_text("")
     view.set_folder(tmp_path / "file")
+    person.until(view.export_button.isEnabled)
     with person.qtbot.waitSignal(exporting.problem):
         person.click(view.export_button)
     assert "cannot write" in person.message

@@ -16,12 +16,12 @@ from bench_gui.headless.report import ReportContents, page, report, write_report
 from bench_gui.headless.report.sections import Examination, Part
 from bench_gui.headless.symbols import with_symbols
 from bench_gui.identify.answer.answer import AnswerPart
-from bench_gui.identify.answer.steps import next_steps
 from bench_gui.identify.fit.messages import FitResult
 from bench_gui.identify.fit.warning_list import WarningList
 from bench_gui.state.models import ModelList
 from core.base.units import typeset
-from core.identification.coverage.findings import Diagnosis, Finding
+from core.base.words import capitalised
+from core.identification.coverage.findings import EXPORT, Diagnosis, Finding
 from core.identification.evaluate import RunScore
 from core.identification.evidence.model import Evidence, ParameterEvidence
 from core.identification.request import IdentificationRequest
@@ -125,10 +125,7 @@ def reported(monkeypatch, tmp_path):
 def shown(qtbot):
     """Return a function that shows a result in the window's answer and list of warnings."""
     controller = SimpleNamespace(model_list=ModelList(), fitting=SimpleNamespace(active=False, result=None))
-    part, listed = (
-        AnswerPart(controller, lambda: None, dict.fromkeys(ACTS, lambda _: None), lambda: None),
-        WarningList(),
-    )
+    part, listed = AnswerPart(controller, lambda: None), WarningList()
     for widget in (part, listed):
         qtbot.addWidget(widget)
 
@@ -137,14 +134,11 @@ def shown(qtbot):
         part.show_result(result)
         row = part.selected
         answer = result.answers[row.model.friction]
-        part.show_answer(result, next_steps(answer, row.model, (), None))
-        listed.show_warnings(answer.warnings, row.evidence)
+        part.show_answer(answer, answer.step, "")
+        listed.show_warnings(answer.warnings, row)
         return part, listed
 
     return show
-
-
-ACTS = ("resume", "identify", "search", "freeze", "bounds", "points", "hold out", "cross-validate", "propose", "queue")
 
 
 @pytest.mark.parametrize("number", range(len(CASES)))
@@ -156,22 +150,24 @@ def test_every_place_gives_the_same_answer(number, shown, reported, capsys, tmp_
 
     part, listed = shown(found)
     assert part.card.title.text() == answer.verdict.headline
-    assert part.card.next.text() == f"<b>Next:</b> {with_symbols(answer.next_step)}"
-    assert answer.verdict.quality in part.card.choice.text()
+    assert part.card.next.text() == with_symbols(answer.next_step)
+    assert part.card.step_button.text() == answer.step.label
+    assert part.card.choice.text() == f"{answer.verdict.quality} <b>{answer.verdict.evidence}</b>".strip()
     symbols = [p.symbol for p in found.recommended.evidence.parameters]
-    in_window = re.findall(r"•&nbsp; (.*?)</p>", listed.text.text())
-    assert in_window == [with_symbols(text, symbols) for text in told]
+    in_window = re.findall(r"•&nbsp; (.*?)(?: <a .*?</a>)?</p>", listed.text.text())
+    assert in_window == [with_symbols(capitalised(text), symbols) for text in told]
+    assert listed.text.text().count("<a ") == sum(bool(warning.action) for warning in answer.warnings)
     assert part.ladder.cell_at(part.ladder.recommended_row, 4).text == (str(len(told)) if told else "none")
-    assert part.next.warnings_button.text() == (f"All {len(told)} warnings" if len(told) > 1 else "Show the warning")
-    if answer.first is not None:
-        assert with_symbols(answer.first.text)[1:] in part.next.texts[0].text()
+    shown_buttons = [not button.isHidden() for button in (part.card.export_button, part.card.warnings_button)]
+    assert shown_buttons == [answer.step.action != EXPORT, bool(told) and bool(answer.step.action)]
 
     text = reported(found)
     whole = re.sub(r"[_^]", "", typeset(answer.next_step))
     assert f"<span>{whole}</span>" in text
     in_report = re.findall(r'<p class="note (\w+)">', text)
     assert in_report == [warning.severity for warning in answer.warnings]
-    places = [text.index(re.sub(r"[_^]", "", typeset(warning.text[1:]))) for warning in answer.warnings]
+    below = text[text.index('id="warnings"') :]
+    places = [below.index(re.sub(r"[_^]", "", typeset(warning.text[1:]))) for warning in answer.warnings]
     assert places == sorted(places)
 
     terminal._print_verdict(found, tmp_path, Namespace(all=True, storage=""))

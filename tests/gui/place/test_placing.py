@@ -369,6 +369,22 @@ def test_a_fit_that_finds_no_torque_empties_no_list(hands, runs, said):
     assert (plan.model is None) == (len(runs) == 1), "nor does it judge points"
 
 
+def test_when_all_extremes_are_placed_the_next_step_is_to_use_them(hands, tmp_path):
+    wanted = []
+    hands.page.points_wanted.connect(lambda: wanted.append("points"))
+    hands.page.task_wanted.connect(wanted.append)
+    hands.connect()
+    hands.placing.plan.set_torques((0.5,))
+    points = (point(hands, 0.07, fell=0.05), point(hands, 0.45, "backdrive"))
+    open_with(hands, tmp_path / "one", points[:1])
+    assert hands.page.go_button.text() == "Hold 0.5 N·m"
+    open_with(hands, tmp_path / "both", points)
+    assert "All 2 extremes are placed. 1 without a fall seen beyond" in hands.page.instruction.text()
+    assert hands.page.go_button.text() == "Use these points"
+    hands.click(hands.page.go_button)
+    assert wanted == ["points", "Identify"]
+
+
 def test_a_point_that_disagrees_with_the_model_is_marked_before_a_fit(hands, tmp_path):
     """0.3 rad off, as of a person who stopped too early; one of another bench is drawn but neither counted nor
     listed."""
@@ -385,6 +401,7 @@ def test_a_point_that_disagrees_with_the_model_is_marked_before_a_fit(hands, tmp
     assert "σ from" in table.data(table.index(0, 1), Qt.ItemDataRole.ToolTipRole)
     tip = table.data(table.index(0, 2), Qt.ItemDataRole.ToolTipRole)
     assert "Fell from 20 mrad further out" in tip
+    assert table.data(table.index(0, 3)) == "n/a", "the lowest never fell"
     assert f"External torque {fixed(points[1].external_torque, 4, 'N·m')}" in tip
     assert f"Servo reads {high:.4f} rad" in tip
     assert hands.page.warning.text().startswith("1 point disagrees with ")

@@ -112,13 +112,17 @@ def test_what_is_added_waits_for_record_with_its_own_bench(person):
     assert record.run_button.text().startswith("Record 1 run, ")
     setup.set_kp(8.0)
     add(person, "half_sine")
+    assert not record.bench.waiting.isVisible()
     setup.set_kp(32.0)
     setup.set_bench(mass=0.7)
     add(person, "sin_sin")
+    assert record.bench.waiting.text() == "1 waiting run keeps 1.71 kg at 0.1 m, kp 8"
+    assert record.bench.waiting.isVisible()
+    assert not record.bench.weak.isVisible()
     assert waiting(person) == ["half_sine", "sin_sin"]
     assert not queue.active
     assert record.run_button.text() == f"Record 2 runs, {duration(2 * (0.3 + queue.overhead))}"
-    assert record.tabs.tabText(LIST) == "List (2 waiting)"
+    assert record.tabs.buttons[LIST].text() == "List (2 waiting)"
     record.form.choice.setCurrentIndex(record.form.choice.findData("steps"))
     record.form.field("duration").setValue(0.3)
     record.start.record_chosen()
@@ -170,7 +174,8 @@ def test_a_paused_list_lets_the_run_that_is_on_end_and_an_abort_keeps_samples(pe
     person.until(lambda: queue.running is not None and record.live.count > 10)
     assert queue.running.trajectory.name == "half_sine"
     person.click(record.start.abort_button)
-    person.until(lambda: "Aborted: Half sines. Its" in person.message)
+    person.until(lambda: re.match(r"Aborted: Half sines\. · \d+ samples kept · ", record.page.verdict.text()))
+    assert person.message == "", "it is said once, below the curves"
     person.until(lambda: statuses(person) == ["success", "abort"] and not queue.active)
     assert person.controller.library.runs[1].samples >= 10
     form.field("duration").setValue(3.0)
@@ -214,7 +219,7 @@ def test_escape_releases_the_servo_and_holds_what_waits_until_a_person_starts_it
     assert not queue.obstacle
     assert (waiting(person), queue.paused, queue.active) == (["sin_sin"], True, False)
     # What did not end well can be recorded again, and waits as well.
-    record.tabs.setCurrentIndex(LIST)
+    record.tabs.choose(LIST)
     choose_row(record, "aborted")
     person.click(record.runs.again_button)
     assert (waiting(person), queue.active) == (["half_sine", "sin_sin"], False)
@@ -281,7 +286,7 @@ def test_a_run_whose_recorder_dies_is_in_the_session_at_once(person):
 
 def test_the_list_is_reordered_by_keys_buttons_and_dragging(person):
     record, queue = person.window.record, person.controller.queue
-    record.tabs.setCurrentIndex(LIST)
+    record.tabs.choose(LIST)
     for name in ("half_sine", "sin_sin", "steps"):
         add(person, name)
     runs = record.runs
@@ -480,7 +485,7 @@ def test_a_verdict_holds_how_the_run_ended_and_what_it_skipped(page, controller)
     queue.ended.emit(RunResult(run=1, exit_status="success", id="0001_x", skipped_cycles=7))
     assert page.page.verdict.text() == "Half sines: complete · 7 cycles skipped"
     queue.ended.emit(RunResult(run=1, exit_status="fail", id="0001_x", reason="too hot", skipped_cycles=1))
-    assert page.page.verdict.text() == "Failed: Half sines: too hot · 1 cycle skipped"
+    assert page.page.verdict.text() == "Failed: Half sines: too hot · 0 samples kept · 1 cycle skipped"
 
 
 @pytest.fixture
@@ -529,9 +534,11 @@ def test_the_twin_is_drawn_as_far_as_the_run_has_come_between_the_ends_of_its_ba
     run = LiveRun()
     run.take(live_rows())
     plots.show_run(run)
-    for name, last in {"twin": 1.0, "lower": 0.88, "upper": 1.12}.items():
-        x, y = plots.curves[name].getData()
-        assert (x[-1], y[-1]) == pytest.approx((2.0, last), abs=0.02), name
+    x, y = plots.curves["twin"].getData()
+    assert (x[-1], y[-1]) == pytest.approx((2.0, 1.0), abs=0.02)
+    x, y = plots.curves["band"].getData()
+    assert sorted(y[x == x.max()]) == pytest.approx([0.88, 1.12], abs=0.02), "a filled band, closed at the present"
+    assert plots.curves["band"].opts["brush"].color().alphaF() < 0.5
     assert {curve.name for curve in plots.position.seen()} >= {"twin", "measured"}
 
 

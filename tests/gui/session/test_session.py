@@ -10,11 +10,11 @@ import pytest
 from PySide6.QtCore import QItemSelectionModel, QMimeData, Qt, QUrl
 
 from bench_gui.headless.dropped import classify, may_take
+from bench_gui.headless.palette import THEMES, load_theme
 from bench_gui.session.runs.cells import TagField
 from bench_gui.session.runs.table import NOTE, SKETCH_ROLE, STATUS, TAGS, USED_ROLE
 from bench_gui.settings import MOST_RECENT, remember
 from bench_gui.shell.tasks import BENCH
-from bench_gui.theme import THEMES, load_theme
 from bench_gui.work import simulations
 from bench_gui.work.compute_process import ComputeProcess
 from core.motion.recording import RunHeader

@@ -83,7 +83,7 @@ def test_a_table_is_imported_once_it_is_understood(person, table):
     for name, value in {"mass": 5.0, "length": 0.1, "kp": 400.0}.items():
         again.facts[name].setValue(value)
     again.import_button.click()
-    person.until(lambda: "more than the 0.52 N·m of a stalled xl330" in person.message)
+    person.until(lambda: "XL330-M288, 0.52 N·m, cannot hold" in person.message)
     assert len(library.runs) == 1
 
 

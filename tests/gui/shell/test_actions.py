@@ -14,6 +14,7 @@ from bench_gui.export.view import ExportView
 from bench_gui.fleet.form import FleetForm
 from bench_gui.fleet.running import FleetRunning
 from bench_gui.fleet.view import FleetView
+from bench_gui.headless.palette import THEMES
 from bench_gui.identify.answer.answer import AnswerPart
 from bench_gui.identify.certainty.panel import CertaintyPanel
 from bench_gui.identify.certainty.running import Certifying
@@ -56,7 +57,6 @@ from bench_gui.studies.learning.tab import LearningTab
 from bench_gui.studies.stiction.form import StictionForm
 from bench_gui.studies.stiction.tab import StictionTab
 from bench_gui.studies.webots.tab import WebotsTab
-from bench_gui.theme import THEMES
 from core.base.units import ANGLE_UNITS
 from drivers.recorder.link import EMERGENCY
 from drivers.servo import ServoState
@@ -124,8 +124,8 @@ DONE = {
         "Abort the run": (RecordQueue, "abort"),
         "Record the last run again": (LivePage, "again"),
         "Freeze the live plots": lambda w: w.record.page.freeze.isChecked(),
-        "Show live plots": lambda w: w.record.tabs.currentIndex() == LIVE,
-        "Show the list of runs": lambda w: w.record.tabs.currentIndex() == LIST,
+        "Show live plots": lambda w: w.record.tabs.current == LIVE,
+        "Show the list of runs": lambda w: w.record.tabs.current == LIST,
     },
     "Tasks › Place": {
         "Hold the next torque": (Placing, "hold"),

@@ -1,21 +1,29 @@
 """The window on small screens: STOP and the state are on them, the session folds, notices cover no button."""
 
+import math
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt, QTimer
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QAbstractButton, QApplication, QScrollArea, QToolButton, QTreeWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QScrollArea, QTableView, QToolButton, QTreeWidget
 
-from bench_gui.identify.answer.next_panel import LOWEST
-from bench_gui.log.journal import SERVO
+from bench_gui.app import _scale_with_text
 from bench_gui.place.view import PlaceView
+from bench_gui.settings import NAME, TEXT_SIZE, load
 from bench_gui.shell.tasks import BENCH, COMPARE, EXPLORE, EXPORT, IDENTIFY, PLACE, RECORD, TASKS
+from bench_gui.state.journal import SERVO
 from bench_gui.state.servo_link import ServoView
-from bench_gui.widgets.notices import MOST
+from bench_gui.widgets.notices import MOST, READ_WITHIN
+from core.identification.choice.recommendation import VALIDATION
+from core.identification.coverage.findings import FREEZE, Diagnosis, Finding
+from core.identification.verdict import Answer, Step, Verdict
 from drivers.recorder import Phase
 from drivers.recorder.link import EMERGENCY
 from drivers.servo import CUT_THE_SUPPLY, ServoState
+from sessions.folders import home
 
 pytest_plugins = ["tests.gui.whole"]
 SCREENS = {"1366×768 at 125 %": (1092, 614), "1920×1080 at 200 %": (960, 540)}
@@ -75,10 +83,10 @@ def test_the_session_folds_on_pages_that_do_not_use_it_and_stays_as_a_person_lea
         qtbot.wait(1)
         return session.widget().height() == 0 and session.height() <= 34
 
-    assert [folded_on(n) for n in (BENCH, RECORD, IDENTIFY, COMPARE, EXPORT)] == [True, False, False, False, True]
+    assert [folded_on(n) for n in (BENCH, RECORD, IDENTIFY, COMPARE, EXPORT)] == [True, False, True, True, True]
     assert work.is_folded("session")
     fold = next(b for b in session.titleBarWidget().findChildren(QToolButton) if b.accessibleName() == "Fold Session")
-    fold.click()
+    qtbot.mouseClick(window.session.title, Qt.MouseButton.LeftButton)
     assert [folded_on(n) for n in (EXPORT, BENCH, RECORD, EXPORT)] == [False, True, False, False]
     assert window.controller.settings.folded == {"Export": "no"}
     fold.click()
@@ -119,19 +127,25 @@ def test_the_answer_of_an_identification_is_whole(qtbot, window, screen):
     card = answer.card
 
     def whole():
-        hold = card.heightForWidth(card.width()) <= card.height() and answer.rect().contains(answer.next.geometry())
-        return hold and page.tabs.y() > answer.geometry().bottom() and answer.next.height() >= LOWEST
+        hold = card.heightForWidth(card.width()) <= card.height()
+        return hold and page.tabs.y() > answer.geometry().bottom()
 
     qtbot.waitUntil(whole)
-    card.show_result(
-        "M6 · 32.8 mrad on held-out runs",
-        "86 times the 0.38 mrad of the encoder's rounding; record a motion twice to see how much of it the servo does "
-        "not repeat. Weak evidence: 2 held-out runs. M6 is recommended: lowest validation error on 2 held-out runs, "
-        "32.8 mrad.",
-        "Hold out kp = 400, then identify again: that shows whether the models transfer to it.",
+    verdict = Verdict(friction="m6", error=0.0328, held_out=2, by=VALIDATION)
+    diagnosis = Diagnosis(
+        friction="m6", findings=(), hold_out="", rounding=3.8e-4, noise=math.nan, repeatability=math.nan
     )
+    text = "Freeze one that you know, or record other loads and gains, because these runs determine only the combined "
+    text += "effect of k_t, R and K_e^q."
+    step = Step(action=FREEZE, subject="R=3.0", label="Freeze external load-dependent friction at 0.01923", text=text)
+    warnings = (Finding(kind="gap", severity="warning", text="a", remedy="b"),) * 11
+    answer_ = Answer(verdict=replace(verdict, diagnosis=diagnosis), warnings=warnings, step=step)
+    card.show_answer(answer_, step, "")
     qtbot.waitUntil(whole)
-    card.show_plan("Fits M1 to M6.", "", "Identify")
+    for one in (card.step_button, card.warnings_button, card.report_button, card.use_button):
+        assert one.width() >= one.sizeHint().width(), one.text()
+        assert card.rect().contains(QRect(one.mapTo(card, QPoint(0, 0)), one.size())), one.text()
+    card.show_plan("Fits M1 to M6.")
     page.show_empty(True)
 
 
@@ -192,6 +206,34 @@ def test_a_notice_goes_when_its_cause_goes(window, notices):
     window.controller.servo.changed.emit(ServoView())
 
 
+def test_a_notice_stays_on_its_page_and_ends_after_it_was_seen(window, notices):
+    say(window, "error", "no such motion")
+    say(window, "error", "the model cannot be written", task="Export")
+    (here, there) = notices.notices
+    assert (notices.texts, here.timer.isActive(), there.timer.isActive()) == (["No such motion"], True, False)
+    window.show_task(EXPORT)
+    assert (notices.texts, there.isVisible(), here.isVisible()) == (["The model cannot be written"], True, False)
+    assert there.timer.interval() == READ_WITHIN
+    window.show_start()
+    assert not notices.isVisible()
+    there.timer.timeout.emit()
+    assert notices.notices == [here]
+    say(window, "error", "no answer from the servo", cause=SERVO)
+    assert not notices.notices[-1].timer.isActive(), "it ends with its cause"
+    window.show_task(RECORD)
+    assert notices.texts == ["No such motion"]
+
+
+def test_the_notices_of_a_session_go_with_it(qtbot, window, notices, tmp_path):
+    library = window.controller.library
+    with qtbot.waitSignal(library.opened):
+        library.create(tmp_path / "first")
+    say(window, "error", "the annotation was not saved")
+    say(window, "error", "no answer from the servo", cause=SERVO)
+    library.close()
+    assert notices.texts == ["No answer from the servo"]
+
+
 def test_a_notice_opens_the_file_it_names(qtbot, window, notices, monkeypatch):
     opened = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toLocalFile()) or True)
@@ -246,3 +288,52 @@ def test_preferences_repeat_the_menus_and_are_remembered(qtbot, window):
     assert window.controller.queue.countdown._seconds == {True: 0.0, False: 5.0}, "that of a simulated servo stays"
     (keys,) = done
     assert (keys["Find a command"], keys["Emergency stop"], keys["Preferences"]) == ("Ctrl+K", "Esc", "Ctrl+,")
+
+
+def test_the_text_size_scales_the_window_from_the_next_start(window, monkeypatch):
+    settings = window.controller.settings
+    settings.set("text_size", 18)
+    settings.save()
+    assert load(home() / NAME)[0].text_size == 18
+    monkeypatch.setenv("QT_SCALE_FACTOR", "2")
+    _scale_with_text()
+    assert float(os.environ["QT_SCALE_FACTOR"]) == pytest.approx(2 * 18 / TEXT_SIZE, abs=1e-3)
+    settings.set("text_size", 99)
+    settings.save()
+    assert load(home() / NAME)[0].text_size == TEXT_SIZE, "no such size"
+
+
+def titles_cut(view):
+    """Titles of a table that are cut although the table has free width."""
+    header = view.horizontalHeader()
+    shown = [place for place in range(header.count()) if not header.isSectionHidden(place)]
+    narrow = {place: header.sectionSizeHint(place) - header.sectionSize(place) for place in shown}
+    room = header.viewport().width() - header.length()
+    if header.stretchLastSection():
+        room -= narrow[shown[-1]]
+    return [view.model().headerData(p, Qt.Orientation.Horizontal) for p, lack in narrow.items() if 0 < lack <= room]
+
+
+@pytest.fixture
+def opened(whole, identified):
+    whole.open(identified)
+    whole.until(lambda: not whole.controller.library.loading)
+    return whole.window
+
+
+def test_no_title_of_a_table_is_cut_while_there_is_room(qtbot, opened):
+    opened.resize(1366, 768)
+    seen = set()
+    for number, page in enumerate(opened.pages):
+        opened.show_task(number)
+        tabs = getattr(page, "tabs", None)
+        segments = getattr(tabs, "segments", tabs)
+        for place in range(1 if segments is None else len(segments.buttons)):
+            if segments is not None:
+                segments.choose(place)
+            qtbot.wait(1)
+            for view in opened.findChildren(QTableView):
+                if view.isVisible():
+                    seen.add(view.accessibleName())
+                    assert not titles_cut(view), (type(page).__name__, place, view.accessibleName())
+    assert len(seen) > 4, seen

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFileDialog
 from bench_gui.controller import Controller
 from bench_gui.studies.compliant.compute import BEGIN, PUSH, SINE, STEP, ComplianceJob, simulate
 from bench_gui.studies.compliant.form import ComplianceForm
-from bench_gui.studies.compliant.plots import EQUILIBRIUM, GOAL, LINK, MOTOR_1, MOTOR_2, PUSHED
+from bench_gui.studies.compliant.plots import EQUILIBRIUM, LINK, MOTOR_1, MOTOR_2, PUSHED
 from bench_gui.studies.compliant.tab import ComplianceTab
 from core.base.units import DEGREES, RADIANS
 from core.studies.compliant.array import JointArray, NamedJoint
@@ -71,9 +71,10 @@ def test_at_first_sight_there_are_curves_and_a_motion_that_follow_a_change(qtbot
     assert first.job.joint.actuator == QbMove()
     assert first.job.mode is Mode.PID_EQ_PRES
     assert first.job.second == QbMove().soft_preset
-    assert set(tab.motion.keys) == {LINK, MOTOR_1, MOTOR_2, EQUILIBRIUM, GOAL, PUSHED}
-    springs = {"spring 1 on the link", "spring 2 on the link", "springs on the link"}
+    assert set(tab.motion.keys) == {LINK, MOTOR_1, MOTOR_2, EQUILIBRIUM, "goal", PUSHED}
+    springs = {"spring 1", "spring 2", "springs on the link"}
     assert {curve.name for curve in tab.curves.torque.seen()} == springs
+    assert {button.text() for button in tab.curves.legend.buttons.values()} == springs
     assert "stiffness" in tab.status.text()
     assert tab.play_button.isEnabled()
     tab.entered()
@@ -198,9 +199,9 @@ def test_what_fails_is_said_where_the_motion_would_be(tab):
 def test_the_joint_is_written_for_gazebo(qtbot, tab, tmp_path, monkeypatch):
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(tmp_path / "gazebo"))
     (tmp_path / "gazebo").mkdir()
-    with qtbot.waitSignal(tab._controller.message) as said:
+    with qtbot.waitSignal(tab._controller.journal.said) as said:
         tab.ask_gazebo()
-    assert said.args[0] == "info", said.args
+    assert said.args[0].level == "info", said.args
     job = tab.form.job()
     named = NamedJoint(name="joint", joint=job.joint, mode=job.mode)
     written = (tmp_path / "gazebo" / "qbmove_bench.urdf").read_text("utf-8")

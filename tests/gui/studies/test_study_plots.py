@@ -11,7 +11,7 @@ from bench_gui.studies.arm.compute import FITTED, OWN, ArmTrack, ArmView
 from bench_gui.studies.arm.plots import ArmPlots
 from bench_gui.studies.arm.table import columns_of, rows_of, table_panel
 from bench_gui.studies.compliant.compute import STEP, ComplianceJob, ComplianceView
-from bench_gui.studies.compliant.plots import EQUILIBRIUM, GOAL, LINK, MOTOR_1, MOTOR_2, ComplianceMotion
+from bench_gui.studies.compliant.plots import EQUILIBRIUM, LINK, MOTOR_1, MOTOR_2, ComplianceMotion
 from bench_gui.studies.compliant.tab import _summary
 from bench_gui.studies.learning.plots import LearningPlots
 from bench_gui.studies.webots.form import FIRST as NODE
@@ -69,7 +69,7 @@ def test_a_compliant_joint_s_curves_are_its_own(shown, unit):
     )  # fmt: skip
     plots = shown(ComplianceMotion(), unit)
     plots.show_view(ComplianceView(job=job, motion=motion, equilibrium=level(-0.7)))
-    angles = {GOAL: motion.reference_1, EQUILIBRIUM: level(-0.7), MOTOR_1: motion.motor_1, MOTOR_2: motion.motor_2}
+    angles = {"goal": motion.reference_1, EQUILIBRIUM: level(-0.7), MOTOR_1: motion.motor_1, MOTOR_2: motion.motor_2}
     expected = {name: values[0] * unit.per_radian for name, values in {**angles, LINK: motion.position}.items()}
     assert levels(plots.angle) == expected
     said = f"Before the push: link at {significant(motion.position[0] * unit.per_radian, 3)} {unit.symbol}, "

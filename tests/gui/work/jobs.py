@@ -46,6 +46,6 @@ def vanish(job: object, line: Line) -> None:
 def compile_first(job: object, line: Line) -> None:
     """Announce a compilation, then wait to be stopped."""
     line.tell(Share(0.2, "one fifth"))
-    announce("compiling the kernels (once)")
+    announce("compiling the simulation, about 30 s, once")
     while not line.stop_asked():
         time.sleep(0.01)

@@ -61,14 +61,13 @@ def test_what_moves_the_servo_is_foremost_then_what_somebody_asked_for(activitie
     assert activities.missed == []
 
 
-def test_the_time_left_is_told_beside_what_a_job_is_at(activities, clock):
+def test_the_time_is_told_beside_what_a_job_is_at(activities, clock):
     job = Activity("Fleet")
     activities.begin(job)
     for done in range(11):
         activities.tell(job, Share(done / 100, f"{done} of 100"))
         pass_by(activities, clock, 1.0)
-    assert job.words.startswith("10 of 100, about ")
-    assert job.words.endswith(" left")
+    assert job.words == "10 of 100, 10 s of about 2 min"
     activities.stopping(job)
     assert job.words == "stopping…"
     activities.end(job, State.STOPPED, "10 of 100 fits")

@@ -167,8 +167,12 @@ def test_an_announcement_is_the_step_of_the_job_and_leaves_its_share(listening, 
     assert row.status.text() == "Loading the recordings…"
     one.until(lambda: heard)
     row.show(one.one, "Idle", starting="Loading the recordings…")
-    assert row.status.text() == "Compiling the kernels (once)"
-    assert (one.one.activity.share, row.bar.value(), heard) == (0.2, 200, ["compiling the kernels (once)"])
+    assert row.status.text() == "Compiling the simulation, about 30 s, once"
+    assert (one.one.activity.share, row.bar.value(), heard) == (
+        0.2,
+        200,
+        ["compiling the simulation, about 30 s, once"],
+    )
     assert one.told == [Share(0.2, "one fifth")]
     one.one.stop()
     one.until(lambda: one.ended)

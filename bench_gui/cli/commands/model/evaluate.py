@@ -110,7 +110,7 @@ def _grouped(by: list[str], groups: tuple[Group, ...], result: Evaluation) -> di
 
 def _plot(arguments: argparse.Namespace, model: ServoModel, recordings: list[Recording], result: Evaluation) -> None:
     from bench_gui.headless.comparison_tables import Judged, bar_panel, condition_groups, heat_panel, motion_panels
-    from bench_gui.headless.palette import BAR_COLOUR, MODEL_COLOURS
+    from bench_gui.headless.palette import LIGHT
     from bench_gui.render.paper import save_plot
     from core.document.plot import Plot
     from core.identification.runs.grouping import grid_of, heading
@@ -119,8 +119,7 @@ def _plot(arguments: argparse.Namespace, model: ServoModel, recordings: list[Rec
     by = arguments.by or []
     title = f"{Path(arguments.session).stem}, {counted(len(recordings), 'run')}, {model.title}"
     conditions = {recording.id: recording.conditions() for recording in recordings}
-    colour = BAR_COLOUR if by else MODEL_COLOURS[model.friction]
-    judged = Judged(model.title, colour, {run.id: run.mae for run in result.runs})
+    judged = Judged(model.title, LIGHT.model(model.friction), {run.id: run.mae for run in result.runs})
     if len(by) == 2:
         panels: tuple[Any, ...] = (heat_panel(grid_of(conditions, by[0], by[1]), judged),)
     elif by:

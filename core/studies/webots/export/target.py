@@ -38,7 +38,7 @@ def write_webots_servo(model: ServoModel, folder: Path, options: ServoOptions) -
     name = f"{slug(model.title)}.servo.wrl"
     text = node_text(model.title, fit.node)
     notes = [
-        "The node has no friction, no armature and no torque gain: it uses up to `maxForce` to reach a velocity. "
+        "The node has no friction, no armature and no torque gain: it uses up to `maxForce` to reach a velocity.",
         "controlP, maxVelocity, maxForce, acceleration and dampingConstant are fitted to the model's motion over the "
         "four trajectories, two loads and two gains. maxVelocity and maxForce do not exceed the servo's own no-load "
         "speed and stall torque.",

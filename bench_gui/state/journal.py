@@ -1,4 +1,4 @@
-"""Journal of the window's messages; faults stay marked until the user reads them."""
+"""Journal of the window's messages; faults, and errors in the background, stay marked until the user reads them."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ class LogEntry:
     """Cause; its notice disappears once the cause is settled."""
     path: Path | None = None
     """File or folder named in the text, which the user may open."""
+    task: str = ""
+    """Task whose page shows the notice; empty for the present page."""
 
 
 class Journal(QObject):
@@ -46,37 +48,40 @@ class Journal(QObject):
     def __init__(self) -> None:
         super().__init__()
         self.entries: list[LogEntry] = []
-        self.unseen = 0
-        """Number of unread faults."""
+        self.unseen: list[LogEntry] = []
+        """Unread faults and errors that no notice showed, oldest first."""
 
-    def say(self, level: str, text: str, cause: str = "", path: Path | None = None) -> None:
-        """Add a message and show it as a notice."""
-        self.said.emit(self.add(level, text, cause, path))
+    def say(self, level: str, text: str, cause: str = "", path: Path | None = None, task: str = "") -> None:
+        """Add a message and show it as a notice on the page of a task, or on the present page."""
+        self.said.emit(self._write(level, text, cause, path, task))
 
     def settle(self, cause: str) -> None:
-        """Remove the notices of a cause."""
+        """Remove the notices of a cause; an empty one stands for all notices without a cause."""
         self.settled.emit(cause)
 
-    def add(self, level: str, text: str, cause: str = "", path: Path | None = None) -> LogEntry:
-        """Add a message without a notice."""
-        entry = LogEntry(datetime.now().astimezone(), level, capitalised(text), cause, path)
-        self.entries.append(entry)
-        del self.entries[:-MOST_ENTRIES]
-        self.added.emit(entry)
-        if level == "fault":
-            self.unseen += 1
+    def add(self, level: str, text: str) -> None:
+        """Add a message without a notice; faults and errors stay marked until they are read."""
+        entry = self._write(level, text)
+        if level in ("error", "fault"):
+            self.unseen.append(entry)
             self.unseen_changed.emit()
-        return entry
 
     def look(self) -> None:
         """Mark all faults as read."""
         if self.unseen:
-            self.unseen = 0
+            self.unseen = []
             self.unseen_changed.emit()
 
     def text(self) -> str:
         """Return all messages, for the clipboard or a file."""
         return "".join(f"{e.at.isoformat(timespec='seconds')}  {e.level:7}  {e.text}\n" for e in self.entries)
+
+    def _write(self, level: str, text: str, cause: str = "", path: Path | None = None, task: str = "") -> LogEntry:
+        entry = LogEntry(datetime.now().astimezone(), level, capitalised(text), cause, path, task)
+        self.entries.append(entry)
+        del self.entries[:-MOST_ENTRIES]
+        self.added.emit(entry)
+        return entry
 
 
 class FileWarnings(QObject):
