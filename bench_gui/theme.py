@@ -170,7 +170,7 @@ QFrame[role="card"] { background: $panel; border: 1px solid $border; border-radi
 QFrame[role="rule"] { background: $border; border: none; max-height: 1px; min-height: 1px; }
 
 QPushButton, QToolButton[kind] { background: $panel; color: $text; border: 1px solid $border; border-radius: 5px;
-    padding: 5px 12px; min-height: 16px; }
+    padding: 5px 12px; }
 QPushButton:hover, QToolButton[kind]:hover { background: $raised; }
 QPushButton:pressed, QToolButton[kind]:pressed { background: $border; }
 QPushButton:focus, QToolButton[kind]:focus { border-color: $accent; }
@@ -183,7 +183,7 @@ QPushButton[kind="primary"]:disabled { background: $raised; color: $disabled; bo
 QPushButton[kind="stop"] { background: $stop; color: $on_stop; border: 1px solid $stop; border-radius: 6px;
     font-size: $large; font-weight: 700; padding: 6px 20px; }
 QPushButton[kind="stop"]:hover { background: $stop; border-color: $text; }
-QPushButton[kind="small"] { padding: 1px 10px; min-height: 14px; }
+QPushButton[kind="small"] { padding: 1px 10px; }
 QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
 QPushButton[kind="flat"], QToolButton[kind="flat"] { border-color: transparent; background: transparent;
     padding: 4px 8px; }

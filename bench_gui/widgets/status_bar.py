@@ -16,7 +16,7 @@ from core.base.units import fixed
 from core.base.words import capitalised, counted
 from drivers.servo import ServoState
 
-FAULT_WIDTH = 180
+FAULT_WIDTH = 360
 """Smallest width for the reason of a fault [px]."""
 FAULT_TIP = "Acknowledge the fault and clear it"
 FAULT_LENGTH = 150
