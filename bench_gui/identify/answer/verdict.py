@@ -41,7 +41,9 @@ class VerdictCard(QFrame):
         self.next.setTextFormat(Qt.TextFormat.RichText)
         for text in (self.choice, self.next):
             text.setWordWrap(True)
-        self.step_button: QPushButton = button("Next step", "Do what this result needs next", self._take_step, "primary")
+        self.step_button: QPushButton = button(
+            "Next step", "Do what this result needs next", self._take_step, "primary"
+        )
         self.use_button: QPushButton = button(
             "Use this model", "Use the selected model for the live twin, placing and export", use
         )
