@@ -32,7 +32,7 @@ from bench_gui.plots.bars import BarChart
 from bench_gui.theme import themes
 from bench_gui.widgets.fields import button, caption_of, describe, hbox, label, vbox, whole
 from bench_gui.widgets.start_button import held_by
-from bench_gui.widgets.tables import SymbolDelegate, plain_table
+from bench_gui.widgets.tables import SymbolDelegate, fit_columns, plain_table
 from bench_gui.widgets.text_table import Cell, Column, TextTable
 from bench_gui.work.computation import Computation
 from bench_gui.work.process import Share
@@ -52,7 +52,6 @@ COLUMNS = (
     Column("Determined", "Units whose runs determine the value", number=True),
     Column("Catalogue", "Value of the servo's model in the catalogue", number=True),
 )
-WIDTHS = (86, 100, 84, 126, 158, 116, 96, 92)
 BUTTONS_IN_ROW = 4
 MOST_JUDGED = 60
 """Maximum number of units for which the mean model is scored automatically: every model is simulated on all runs."""
@@ -89,8 +88,7 @@ class SpreadTab(QWidget):
         self.view.setModel(self.table)
         self._symbols = SymbolDelegate()
         self.view.setItemDelegateForColumn(0, self._symbols)
-        for column, width in enumerate(WIDTHS):
-            self.view.setColumnWidth(column, width)
+        fit_columns(self.view, range(self.table.columnCount()))
         self.view.horizontalHeader().setStretchLastSection(False)
         self.bars = BarChart()
         self.bars.setToolTip("Mean absolute error over the units' runs, by the origin of the model")

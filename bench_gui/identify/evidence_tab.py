@@ -23,7 +23,7 @@ from bench_gui.identify.fit.warning_list import WarningList
 from bench_gui.identify.next_recording.compute import propose
 from bench_gui.identify.next_recording.panel import ProposalPanel, Proposals
 from bench_gui.widgets.fields import vbox
-from bench_gui.widgets.tables import SymbolDelegate, plain_table
+from bench_gui.widgets.tables import SymbolDelegate, fit_columns, plain_table
 from bench_gui.widgets.tabs import Segments
 from bench_gui.widgets.text_table import TextTable
 from bench_gui.work.computation import Computation
@@ -63,6 +63,7 @@ class EvidenceTab(QWidget):
         self.table = TextTable(COLUMNS)
         self.view: QTableView = plain_table("Evidence by parameter", "One row per parameter, one column per method")
         self.view.setModel(self.table)
+        fit_columns(self.view, range(len(COLUMNS) - 1))
         self._symbols = SymbolDelegate()
         for column in (1, len(COLUMNS) - 1):
             self.view.setItemDelegateForColumn(column, self._symbols)
@@ -182,8 +183,6 @@ class EvidenceTab(QWidget):
         certainty = certainty if certainty is not None and certainty.made_of(row.model) else None
         coverage: dict[str, Any] = {} if seen is None else {term["name"]: term for term in seen.data["terms"]}
         self.table.show(evidence_rows(row, certainty, None if kept is None else kept.found, coverage))
-        for column in range(len(COLUMNS) - 1):
-            self.view.resizeColumnToContents(column)
 
     def _showing(self, name: str, act: Callable[[], object]) -> Callable[[], object]:
         """Return a function that shows a panel, then runs `act`."""

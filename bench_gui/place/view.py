@@ -27,7 +27,7 @@ from bench_gui.widgets.fields import EmptyState, Section, button, describe, hbox
 from bench_gui.widgets.hand_pendulum import NO_RANGE, HandPendulum, Range
 from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.start_button import StartButton, held_by
-from bench_gui.widgets.tables import plain_table
+from bench_gui.widgets.tables import fit_columns, plain_table
 from core.base.words import counted
 from core.practice.placement import DISAGREEMENT, disagreement, expected_angles
 from drivers.servo import ServoState
@@ -35,7 +35,6 @@ from drivers.servo import ServoState
 BIG = 40
 """Height of the buttons pressed with one hand on the pendulum [px]."""
 TABLE_HEIGHT = 180
-COLUMN_WIDTHS = (62, 72, 72, 58)
 
 
 class PlaceView(TaskPage):
@@ -129,8 +128,7 @@ class PlaceView(TaskPage):
         self.points.setModel(self.table)
         self.points.setFixedHeight(TABLE_HEIGHT)
         self.points.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        for column, width in enumerate(COLUMN_WIDTHS):
-            self.points.setColumnWidth(column, width)
+        fit_columns(self.points, range(self.table.columnCount()))
         self.points.selectionModel().selectionChanged.connect(lambda *_: self._enable())
         section.wide(self.points)
         self.warning = label("", "fault")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPalette, QResizeEvent, QShowEvent, QTextDocument
@@ -74,6 +74,12 @@ def plain_table(name: str, tip: str) -> QTableView:
     table.setHorizontalHeader(Header())
     table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
     return table
+
+
+def fit_columns(view: QTableView, columns: Iterable[int]) -> None:
+    """Keep columns of a short table as wide as their titles and contents."""
+    for column in columns:
+        view.horizontalHeader().setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
 
 
 class TablesInTurn(QWidget):

@@ -272,6 +272,8 @@ class Tour:
         self.save("emulated")
         controller.recording.record_paper_set()
         self.until(lambda: controller.servo.view.phase is Phase.RUN, "run")
+        view.emulate()  # *Use* has closed it
+        dialog = view.emulation_dialog
         for line in ("drop 3", "fault overheating", "state", "bus"):
             dialog.line.setText(line)
             dialog.line.returnPressed.emit()

@@ -11,13 +11,13 @@ from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QFileDialog, QHeaderView, QWidget
 
 from bench_gui.controller import Controller
-from bench_gui.identify.answer.ladder import BAR_COLUMN, WIDTHS, Ladder, LadderDelegate
+from bench_gui.identify.answer.ladder import BAR_COLUMN, Ladder, LadderDelegate
 from bench_gui.identify.answer.sentences import search_in_words, timed
 from bench_gui.identify.answer.verdict import VerdictCard
 from bench_gui.identify.fit.messages import FitProgress, FitResult, FittedModel
 from bench_gui.state.models import IDENTIFIED
 from bench_gui.widgets.fields import vbox
-from bench_gui.widgets.tables import plain_table
+from bench_gui.widgets.tables import fit_columns, plain_table
 from core.identification.verdict import Answer, Step
 
 ROW_HEIGHT = 18
@@ -50,8 +50,7 @@ class AnswerPart(QWidget):
         header = self.view.horizontalHeader()
         header.setStretchLastSection(False)
         header.setSectionResizeMode(BAR_COLUMN, QHeaderView.ResizeMode.Stretch)
-        for place, width in WIDTHS.items():
-            self.view.setColumnWidth(place, width)
+        fit_columns(self.view, set(range(self.ladder.columnCount())) - {BAR_COLUMN})
         self.view.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
         self.view.hide()
         self.view.selectionModel().currentRowChanged.connect(lambda *_: self.row_changed.emit())
@@ -67,10 +66,11 @@ class AnswerPart(QWidget):
         controller.model_list.current_changed.connect(self.mark_current)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hide columns of a narrow ladder whose content is shown elsewhere."""
+        """Hide columns of a narrow ladder whose content is shown elsewhere; its rows have the height of the style."""
         super().resizeEvent(event)
         for column in REPEATED:
             self.view.setColumnHidden(column, self.width() < ALL_COLUMNS)
+        self._fit_height()
 
     @property
     def selected(self) -> FittedModel | None:
@@ -122,10 +122,16 @@ class AnswerPart(QWidget):
     ) -> None:
         self._rows = rows
         self.ladder.set_rows(rows, recommended, answers)
-        head = self.view.horizontalHeader().sizeHint().height() + 2 * self.view.frameWidth()
-        self.view.setMinimumHeight(head + ROW_HEIGHT * min(len(rows), 3))
-        self.view.setMaximumHeight(head + ROW_HEIGHT * max(len(rows), 1))
         self.view.setVisible(bool(rows) and not self._small)
+        self._fit_height()
+
+    def _fit_height(self) -> None:
+        head, row = (
+            self.view.horizontalHeader().sizeHint().height() + 2 * self.view.frameWidth(),
+            self.view.rowHeight(0),
+        )
+        self.view.setMinimumHeight(head + row * min(len(self._rows), 3))
+        self.view.setMaximumHeight(head + row * max(len(self._rows), 1))
 
     def show_answer(self, answer: Answer, step: Step, why_not: str) -> None:
         """Show the answer about the selected model, see `VerdictCard.show_answer`."""

@@ -18,7 +18,6 @@ from core.identification.verdict import Answer
 
 BAR_COLUMN = 1
 HELD_OUT, TRAINING, COST = "Held out [mrad]", "Training [mrad]", "Cost [mrad]"
-WIDTHS = {0: 98, 2: 118, 3: 118, 4: 80}
 
 
 @dataclass(frozen=True, kw_only=True)

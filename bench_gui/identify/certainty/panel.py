@@ -13,7 +13,7 @@ from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, describe, hbox, label, vbox, whole
 from bench_gui.widgets.page import Placeholder
 from bench_gui.widgets.start_button import StartButton, held_by
-from bench_gui.widgets.tables import SymbolDelegate, plain_table
+from bench_gui.widgets.tables import SymbolDelegate, fit_columns, plain_table
 from bench_gui.widgets.text_table import Cell, Column, TextTable
 from bench_gui.work.progress_row import ProgressRow
 from core.base.units import FIGURE_DASH
@@ -57,6 +57,7 @@ class CertaintyPanel(QWidget):
         self.table = TextTable(_COLUMNS)
         self.view = plain_table("Certainty", "Intervals of each parameter; the tooltip of a remark shows its full text")
         self.view.setModel(self.table)
+        fit_columns(self.view, range(len(_COLUMNS) - 1))
         self._symbols = SymbolDelegate()
         self.view.setItemDelegateForColumn(1, self._symbols)
         self.view.setWordWrap(False)
@@ -141,8 +142,6 @@ class CertaintyPanel(QWidget):
         if running.kept is not self._shown:
             self._shown = running.kept
             self.table.show([_row(p) for p in running.kept.parameters] if running.kept is not None else ())
-            for column in range(len(_COLUMNS) - 1):
-                self.view.resizeColumnToContents(column)
             self.notes.setText("" if running.kept is None else "\n".join(map(_sentence, running.kept.notes)))
         self.view.setVisible(running.kept is not None)
         self.notes.setVisible(bool(self.notes.text()))

@@ -22,16 +22,14 @@ from bench_gui.identify.tables import (
 )
 from bench_gui.identify.words_cell import WordsDelegate
 from bench_gui.widgets.fields import describe, hbox, label, vbox
-from bench_gui.widgets.tables import ROW_HEIGHT, SymbolDelegate, plain_table
+from bench_gui.widgets.tables import ROW_HEIGHT, SymbolDelegate, fit_columns, plain_table
 from bench_gui.widgets.text_table import ROOT
 from core.base.units import milliradians
 from core.identification.evidence.certainty import Certainty
 from core.servo.model import ServoModel
 
-_WIDTHS = {
-    **{NAME_COLUMN: 190, SYMBOL_COLUMN: 66, VALUE_COLUMN: 92, INTERVAL_COLUMN: 74, UNIT_COLUMN: 78},
-    **{FOREST_COLUMN: 136, START_COLUMN: 88, OTHER_COLUMN: 88},
-}
+_WIDTHS = {NAME_COLUMN: 190, FOREST_COLUMN: 136}
+_FITTED = (SYMBOL_COLUMN, VALUE_COLUMN, INTERVAL_COLUMN, UNIT_COLUMN, START_COLUMN, OTHER_COLUMN)
 
 
 class ParametersTab(QWidget):
@@ -53,6 +51,7 @@ class ParametersTab(QWidget):
         self.view.setItemDelegateForColumn(NOTE_COLUMN, self._symbols)
         for place, width in _WIDTHS.items():
             self.view.setColumnWidth(place, width)
+        fit_columns(self.view, _FITTED)
         self.view.setColumnHidden(OTHER_COLUMN, True)
         self.view.selectionModel().currentRowChanged.connect(lambda *_: self._show_detail())
         self.detail = ParameterDetail(form.freeze, form.ask_parameters, lambda: self.view.setCurrentIndex(ROOT))

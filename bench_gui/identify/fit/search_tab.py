@@ -13,12 +13,11 @@ from bench_gui.identify.tables import CostHistory, ResultTable
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.theme import themes
 from bench_gui.widgets.fields import ElidedLabel, describe, hbox, label
-from bench_gui.widgets.tables import plain_table
+from bench_gui.widgets.tables import fit_columns, plain_table
 from bench_gui.work.simulations import course_of_search
 from core.identification.result import step_in_words
 
 NOTHING = "No search yet: press Identify."
-_WIDTHS = (96, 108, 84, 126)
 
 
 class SearchTab(QWidget):
@@ -43,8 +42,7 @@ class SearchTab(QWidget):
         self.results = ResultTable()
         self.view: QTableView = plain_table("Figures of each model", "Errors, repeats and effort of each model")
         self.view.setModel(self.results)
-        for place, width in enumerate(_WIDTHS):
-            self.view.setColumnWidth(place, width)
+        fit_columns(self.view, range(self.results.columnCount()))
         self.step_note = ElidedLabel()
         self.step_note.setProperty("role", "muted")
         self.step_note.setAccessibleName("Simulation time step")

@@ -17,7 +17,7 @@ from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, hbox, label, restyle, vbox, whole
 from bench_gui.widgets.page import Placeholder
 from bench_gui.widgets.start_button import StartButton, held_by
-from bench_gui.widgets.tables import plain_table
+from bench_gui.widgets.tables import fit_columns, plain_table
 from bench_gui.widgets.text_table import Cell, Column, Index, TextTable
 from bench_gui.work.computation import Computation
 from bench_gui.work.process import Share
@@ -118,6 +118,7 @@ class ProposalPanel(QWidget):
             "Proposed recordings", "Best first; Space checks or unchecks a recording for the queue"
         )
         self.view.setModel(self.table)
+        fit_columns(self.view, range(WORDS_COLUMN))
         self._words = WordsDelegate(self.view, WORDS_COLUMN)
         column.addWidget(Placeholder(self.view), 1)
         proposing.changed.connect(self.refresh)
@@ -216,8 +217,6 @@ class ProposalPanel(QWidget):
             named = [] if found is None else found.proposals[0].narrowings
             self._words.symbols = [narrowing.symbol for narrowing in named]
             self.table.show_proposals(() if found is None else found.proposals)
-            for column in range(WORDS_COLUMN):
-                self.view.resizeColumnToContents(column)
         self.view.setVisible(found is not None)
         self.status.setText(self._state())
         restyle(self.status, "role", "fault" if proposing.problem else "muted")
