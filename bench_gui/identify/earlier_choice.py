@@ -9,14 +9,12 @@ from bench_gui.identify.fit.messages import FitResult
 from bench_gui.identify.fit.running import Fitting
 from bench_gui.widgets.fields import choice, hbox
 
-WIDE, NARROW = 212, 118
-"""Widths of each list, on a wide page and on the narrowest one that has both [px]."""
-TABS = 390
-"""Width of the tabs beside them [px]."""
+NARROWEST, CHARACTERS = 64, 20
+"""Smallest [px] and usual width of each list."""
 
 
 class EarlierChoice(QWidget):
-    """Two lists, hidden while the session has no identification."""
+    """Two lists: the first hidden while the session has no identification, the second while it has only one."""
 
     compared = Signal(object)
     """FitResult to compare with, or None."""
@@ -28,19 +26,14 @@ class EarlierChoice(QWidget):
         self.other: QComboBox = choice("Compare with", "Show another identification beside this one, under Parameters")
         row = hbox(self, spacing=6)
         for field in (self.shown, self.other):
+            field.setMinimumWidth(NARROWEST)
+            field.setMinimumContentsLength(CHARACTERS)
             row.addWidget(field)
         self.shown.activated.connect(lambda place: fitting.show(fitting.kept[place]))
         self.other.activated.connect(lambda _: self.compared.emit(self._chosen_other()))
         for other in (fitting.kept_changed, fitting.recalled, fitting.changed):
             other.connect(self._refresh)
         self._refresh()
-
-    def fit_into(self, width: int) -> None:
-        """Adapt the lists to the width of the page [px]; a narrow page has room for the shown one only."""
-        room = width - TABS
-        self.other.setVisible(room >= 2 * NARROW)
-        for field in (self.shown, self.other):
-            field.setFixedWidth(max(NARROW, min(WIDE, room // (2 if room >= 2 * NARROW else 1))))
 
     def _refresh(self) -> None:
         fitting = self._fitting
@@ -57,6 +50,7 @@ class EarlierChoice(QWidget):
             places = (n for n in range(self.other.count()) if self.other.itemData(n) is before)
             self.other.setCurrentIndex(next(places, 0))
         self.setVisible(bool(fitting.kept))
+        self.other.setVisible(self.other.count() > 1)
         self.setEnabled(not fitting.active)
         if self._chosen_other() is not before:
             self.compared.emit(self._chosen_other())

@@ -47,6 +47,8 @@ from core.identification.verdict import Step
 
 LOWEST_TABS = 225
 """Smallest height of the tabs [px]."""
+LOW = 600
+"""A lower window has no room for the models above curves [px]."""
 READ_AFTER = 30
 """Time for drawing the page before runs are read for its overlay [ms]."""
 
@@ -179,11 +181,6 @@ class IdentifyView(TaskPage):
         self._overlaying.changed.connect(lambda: self.overlay.show_overlay(self._overlaying.shown))
         self._overlaying.problem.connect(lambda text: controller.message.emit("error", text))
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave room for the titles of the tabs."""
-        super().resizeEvent(event)
-        self.earlier.fit_into(self.width())
-
     def entered(self) -> None:
         """Draw what arrived while the page was hidden."""
         self.search.draw()
@@ -226,10 +223,19 @@ class IdentifyView(TaskPage):
         self.evidence.coverage.check()
 
     def _turn(self) -> None:
-        """React to another tab: the evidence leaves room for the verdict only."""
-        self.answer.shrink(self.tabs.current() is self.evidence)
+        self._leave_room()
         self._show_what_there_is()
         self.entered()
+
+    def _leave_room(self) -> None:
+        """Show the verdict only above the evidence, and above the curves of a low window."""
+        low = self.window().height() < LOW
+        self.answer.shrink(self.tabs.current() in ((self.evidence, self.overlay) if low else (self.evidence,)))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Adapt to the height of the window."""
+        super().resizeEvent(event)
+        self._leave_room()
 
     def _start(self) -> None:
         if held_by(self.form):

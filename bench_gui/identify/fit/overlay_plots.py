@@ -20,6 +20,8 @@ COLUMNS = 1200
 """Curves are reduced to the extremes of this many columns, about the width of the plot in pixels."""
 LOWEST = 62, 94
 """Smallest heights of position and residual, with room for the names of their axes [px]."""
+WIDEST = 360
+"""Largest width of the choice of the run [px]."""
 MEASURED, INITIAL, SIMULATED, RESIDUAL = "measured", "initial", "simulated", "residual"
 MILLIRADIANS = 1e3
 
@@ -33,7 +35,7 @@ class OverlayPlots(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.run: QComboBox = choice("Run", "Run to show, the one with the largest error first")
-        self.run.setMinimumContentsLength(30)
+        self.run.setMaximumWidth(WIDEST)
         self.run.activated.connect(lambda _: self.picked.emit(self.run.currentData()))
         self.steps: tuple[QToolButton, QToolButton] = (
             tool("Run with a larger error", "Show the run before this one"),
@@ -49,9 +51,8 @@ class OverlayPlots(QWidget):
         for step, text, way in zip(self.steps, "‹›", (-1, 1), strict=True):
             step.setText(text)
             step.clicked.connect(lambda _=False, way=way: self._step(way))
-        for part in (self.steps[0], self.run, self.steps[1]):
-            head.addWidget(part)
-        head.addWidget(self.legend, 1)
+        for part, share in ((self.steps[0], 0), (self.run, 2), (self.steps[1], 0), (self.legend, 3)):
+            head.addWidget(part, share)
         column.addLayout(head)
         for chart, share, least in zip((self.position, self.residual), (5, 3), LOWEST, strict=True):
             chart.setMinimumHeight(least)

@@ -325,7 +325,7 @@ def experiment_plot(view: StictionView, unit: AngleUnit) -> Plot:
     below: list[PlotCurve] = []
     if view.goal is not None:
         title = "pulled end" if view.job.experiment == PULL else "goal"
-        angles.append(PlotCurve(title, ends, factor * view.goal, "goal"))
+        angles.append(PlotCurve(title, ends, factor * view.goal, "goal", dash=DASHED))
     for sign in ((1.0, -1.0) if both_signs else (1.0,)) if torque else ():
         name, legend = f"{'+' if sign > 0 else '−'} static friction", "± static friction"
         below.append(PlotCurve(name, ends, np.full(2, sign * static), "muted", dash=DOTTED, legend=legend))
