@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from bench_gui.headless.pace import Pace
+from core.base import units
 from core.base.announcements import listen
 from core.base.errors import shown
 
@@ -23,6 +24,8 @@ _INVISIBLE = re.compile(
     "\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
 """Control characters, direction marks, characters without width, and surrogates."""
+_NUMBER = re.compile(r"[−+]?\d[\d.]*(e[−+]?\d+)?|–|∞|inf|nan|diverges")
+"""Cell of a column that is flush right."""
 
 
 class Visible:
@@ -72,7 +75,7 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Print aligned columns, numbers flush right."""
     cells = [[_cell(value) for value in row] for row in rows]
     widths = [max(len(str(line[i])) for line in [headings, *cells]) for i in range(len(headings))]
-    numeric = [all(isinstance(row[i], (int, float)) or row[i] is None for row in rows) for i in range(len(headings))]
+    numeric = [all(_NUMBER.fullmatch(row[i]) for row in cells) for i in range(len(headings))]
     for line in [list(headings), *cells]:
         texts = (
             text.rjust(width) if right else text.ljust(width)
@@ -93,13 +96,13 @@ def _cell(value: Any) -> str:
     if value is None:
         return "–"
     if isinstance(value, float):
-        return f"{value:.5g}"
+        return units.typeset(f"{value:.5g}")
     return shown(str(value))
 
 
-def milliradians(value: float | None) -> float | None:
-    """Convert radians to milliradians."""
-    return None if value is None else value * 1e3
+def milliradians(value: float | None) -> str:
+    """Return an angle error [rad] in mrad as a cell of a table."""
+    return "diverges" if value == math.inf else units.milliradians(value)
 
 
 class ProgressBar:

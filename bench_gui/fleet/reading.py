@@ -24,6 +24,7 @@ from bench_gui.work.process import Line
 from core.base.errors import ServoBenchError
 from core.fleet.result import FleetResult, Transfer, assembled
 from core.fleet.store import FleetStore
+from core.identification.evidence.model import NORMAL_95
 from core.servo.shipped import load_model, shipped_models
 from sessions.results.identification import save_identification
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-NORMAL_95 = 1.959963984540054
 CONDITIONS = ("mass", "length", "kp", "trajectory", "supply_voltage")
 """Conditions that folds can hold out."""
 MOST_ORDERED = 200
@@ -226,6 +226,7 @@ def _spread(spread: ParameterSpread) -> dict[str, Any]:
     from core.fleet.parameter_spread import LOGARITHMIC
 
     data: dict[str, Any] = {"share": spread.coordinate == LOGARITHMIC, "centre": spread.centre}
+    data["centre_half"] = spread.half_width(spread.centre_error)
     if spread.known:
         middle, away = float(spread.to_coordinate(spread.centre)), NORMAL_95 * spread.between
         data |= {

@@ -33,17 +33,19 @@ from bench_gui.theme import themes
 from bench_gui.widgets.fields import button, caption_of, describe, hbox, label, vbox, whole
 from bench_gui.widgets.start_button import held_by
 from bench_gui.widgets.tables import SymbolDelegate, fit_columns, plain_table
-from bench_gui.widgets.text_table import Cell, Column, TextTable
+from bench_gui.widgets.text_table import Cell, Column, TextTable, muted
 from bench_gui.work.computation import Computation
 from bench_gui.work.process import Share
-from core.base.units import FIGURE_DASH, significant
+from core.base.units import FIGURE_DASH, as_certain
 from core.base.words import capitalised, counted
 from core.document.plot import BarPanel, BarSeries
 from core.document.table import Table
+from core.servo.terms import name_of
 from sessions.folders import as_person_writes
 
 COLUMNS = (
-    Column("Parameter", "Symbol of the paper"),
+    Column("Parameter", "Meaning of the parameter"),
+    Column("Symbol", "Symbol used in the papers"),
     Column("Centre", "Mean over the units, weighted by their certainty", number=True),
     Column("Unit", ""),
     Column("Between units", "Standard deviation from unit to unit, without the uncertainty of the values", number=True),
@@ -87,7 +89,7 @@ class SpreadTab(QWidget):
         self.view = plain_table("Spread of each parameter", "Centre and spread of each parameter over the units")
         self.view.setModel(self.table)
         self._symbols = SymbolDelegate()
-        self.view.setItemDelegateForColumn(0, self._symbols)
+        self.view.setItemDelegateForColumn(1, self._symbols)
         fit_columns(self.view, range(self.table.columnCount()))
         self.view.horizontalHeader().setStretchLastSection(False)
         self.bars = BarChart()
@@ -236,26 +238,26 @@ class SpreadTab(QWidget):
             factor, unit = p.shown_in(angle)
             known = p.between == p.between
             low, high = (p.deviation_in_words(end, angle) for end in p.between_interval)
-            between = p.deviation_in_words(p.between, angle) if known else FIGURE_DASH
+            between = p.deviation_in_words(p.between, angle)
             alike = known and not p.differs
-            rows.append(
-                [
-                    Cell(p.symbol, p.name),
-                    Cell(significant(factor * p.centre)),
-                    Cell(unit),
-                    Cell(
-                        between,
-                        "The units do not differ by more than their intervals" if alike else "",
-                        tone="muted" if alike else "",
-                        bold=known and p.differs,
-                    ),
-                    # The unit is written once.
-                    Cell(f"{low.split(' ')[0]} … {high}" if known else ""),
-                    Cell(p.deviation_in_words(p.uncertainty, angle) if known else ""),
-                    Cell(f"{int(p.determined.sum())} of {len(p.values)}"),
-                    Cell(significant(factor * p.catalogue)),
-                ]
-            )
+            cells = [
+                Cell(name_of(p.name), p.name),
+                Cell(p.symbol, p.name),
+                Cell(as_certain(factor * p.centre, factor * p.centre_half)),
+                Cell(unit),
+                Cell(
+                    between,
+                    "The units do not differ by more than their intervals" if alike else "",
+                    tone="muted" if alike else "",
+                    bold=known and p.differs,
+                ),
+                # The unit is written once.
+                Cell(f"{low.split(' ')[0]} … {high}" if known else FIGURE_DASH),
+                Cell(p.deviation_in_words(p.uncertainty, angle)),
+                Cell(f"{int(p.determined.sum())} of {len(p.values)}"),
+                Cell(as_certain(factor * p.catalogue, factor * p.centre_half)),
+            ]
+            rows.append(cells if known else muted(cells))
         return rows
 
     def _show_judgement(self) -> None:

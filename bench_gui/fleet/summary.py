@@ -33,6 +33,8 @@ class ParameterSummary:
     """True if deviations are shares of the value."""
     centre: float = float("nan")
     """Centre of the population; NaN if there is none."""
+    centre_half: float = float("nan")
+    """Half width of its 95 % interval; infinite if too few units determine the value."""
     between: float = float("nan")
     """Standard deviation between units, as a share or in the unit; NaN if unknown."""
     between_interval: tuple[float, float] = (float("nan"), float("nan"))

@@ -101,7 +101,7 @@ class UnitsTable(TextTable):
             Cell(session.name, as_person_writes(session), value=session.name.casefold()),
             Cell(str(unit.runs), value=float(unit.runs)),
             Cell(f"{unit.done}/{unit.tasks}", value=float(unit.done)),
-            Cell(best, value=best.casefold()),
+            Cell(best, value=best.casefold(), friction=unit.best),
             *(Cell(milliradians(error), value=_last(error)) for error in self._errors(row)),
             Cell(
                 self._mark(unit),

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from bench_gui.identify.fit.messages import FittedModel
-from bench_gui.identify.tables import grade_tone, name_of
-from bench_gui.widgets.text_table import Cell, Column
-from core.base.units import FIGURE_DASH, significant
+from bench_gui.identify.tables import grade_tone
+from bench_gui.widgets.text_table import Cell, Column, muted
+from core.base.units import FIGURE_DASH, as_certain
 from core.identification.choice.model_choice import CrossValidation
 from core.identification.evidence.certainty import Certainty, ParameterCertainty
 from core.identification.evidence.model import ParameterEvidence
-from core.servo.terms import COMMAND_PATH
+from core.servo.terms import COMMAND_PATH, name_of
 
 COLUMNS = (
     Column("Parameter", "Meaning of the parameter"),
@@ -66,21 +66,22 @@ def _row(
     said = "; ".join(text for text in (warning, *remarks) if text)
     tone = "fault" if contradiction else grade_tone(grade) or ("moving" if said else "")
     unit = "" if p.unit == "1" else f" {p.unit}"
-    return [
-        Cell(name_of(p.name), p.name, tone if tone == "muted" else ""),
+    cells = [
+        Cell(name_of(p.name), p.name),
         Cell(p.symbol, p.name, tone),
         Cell(f"{grade.figure}{unit}", tone=tone),
-        Cell(f"± {grade.width}" if grade.width[:1].isdigit() else grade.width, tone=tone if tone == "muted" else ""),
+        Cell(f"± {grade.width}" if grade.width[:1].isdigit() else grade.width),
         Cell(FIGURE_DASH, "Not profiled: start it under Certainty") if profile is None else Cell(profile.text),
         Cell(FIGURE_DASH, "No bootstrap: start it under Certainty") if spread is None else Cell(spread.text),
         Cell(FIGURE_DASH, "Not cross-validated: start it under Cross-validation")
         if between is None
-        else Cell(" … ".join(significant(value, 3) for value in between)),
+        else Cell(" … ".join(as_certain(value, p.half_width) for value in between)),
         Cell(FIGURE_DASH, "Not checked: start it under Coverage")
         if covered is None
         else Cell(covered["verdict"], covered["text"], TONES[covered["verdict"]]),
         Cell("; ".join(text for text in (grade.note, said) if text), said, tone or "muted"),
     ]
+    return muted(cells) if tone == "muted" else cells
 
 
 def _ranges(row: FittedModel, found: CrossValidation) -> dict[str, tuple[float, float]]:

@@ -11,13 +11,13 @@ from PySide6.QtGui import QColor, QPainter, QPen
 
 from bench_gui.identify.fit.messages import FittedModel
 from bench_gui.theme import Theme
-from bench_gui.widgets.text_table import Cell, Column, DrawnCells, TextTable
-from core.base.units import FIGURE_DASH, duration, milliradians, significant
+from bench_gui.widgets.text_table import Cell, Column, DrawnCells, TextTable, muted
+from core.base.units import FIGURE_DASH, as_certain, duration, milliradians, significant
 from core.identification.evidence.certainty import Certainty, ParameterCertainty
 from core.identification.evidence.grade import OPEN, Grade
 from core.identification.evidence.model import Evidence, ParameterEvidence
 from core.servo.parameters import Parameter
-from core.servo.terms import FRICTION_TITLES, TERMS
+from core.servo.terms import FRICTION_TITLES, name_of
 
 NAME_COLUMN, SYMBOL_COLUMN, VALUE_COLUMN, INTERVAL_COLUMN, UNIT_COLUMN = range(5)
 FOREST_COLUMN, START_COLUMN, OTHER_COLUMN, NOTE_COLUMN = range(5, 9)
@@ -91,11 +91,6 @@ def grade_tone(grade: Grade) -> str:
     return "" if grade.determined else "muted" if grade.word == OPEN else "moving"
 
 
-def name_of(parameter: str) -> str:
-    """Return what a parameter of a servo model is, in a few words."""
-    return TERMS[parameter].description.partition(",")[0]
-
-
 def parameter_rows(
     parameters: Sequence[Parameter],
     evidence: Evidence | None,
@@ -133,9 +128,9 @@ def _parameter_row(
     contradiction = "" if certain is None else certain.contradiction
     interval = initial = FIGURE_DASH
     intervals: list[tuple[float, float]] = []
-    figure, tone = significant(p.value), ""
+    figure, tone, half_width = significant(p.value), "", math.nan if known is None else known.half_width
     if known is not None:
-        initial = significant(known.initial)
+        initial = as_certain(known.initial, half_width)
         figure, interval, tone = known.grade.figure, known.grade.width or FIGURE_DASH, grade_tone(known.grade)
         if not known.frozen and known.narrowed:
             intervals.append((p.value - known.half_width, p.value + known.half_width))
@@ -145,7 +140,8 @@ def _parameter_row(
     if certain is not None and certain.spread is not None:
         intervals.append((certain.spread.lower, certain.spread.upper))
     unit = "" if p.unit == "1" else p.unit
-    bounds = "frozen" if p.frozen else f"bounds {significant(p.lower)} … {significant(p.upper)} {unit}".rstrip()
+    between = " … ".join(as_certain(end, half_width) for end in (p.lower, p.upper))
+    bounds = "frozen" if p.frozen else f"bounds {between} {unit}".rstrip()
     notes = [text for text in (contradiction, released, warning) if text]
     tip = "\n".join((f"{p.description or p.name} ({p.name}): {bounds}", *notes))
     tone = "fault" if contradiction else tone or ("moving" if warning else "")
@@ -157,17 +153,18 @@ def _parameter_row(
         intervals=tuple(intervals),
         tone=tone or "accent",
     )
-    return [
-        Cell((p.description or p.name).partition(",")[0], tip, tone if tone == "muted" else ""),
+    cells = [
+        Cell(name_of(p.name), tip),
         Cell(p.symbol, tip, tone),
         Cell(figure, tip, tone),
         Cell(interval, tip),
         Cell(unit, tip),
         Cell("", tip, value=None if p.frozen else forest),
         Cell(initial, tip),
-        Cell(significant(other), tip),
+        Cell(as_certain(other, half_width), tip),
         Cell(contradiction or released or badge(known), tip, tone or ("" if released else "muted")),
     ]
+    return muted(cells) if tone == "muted" else cells
 
 
 def result_rows(rows: Sequence[FittedModel], recommended: str, current: str) -> list[list[Cell]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QRectF, Qt
@@ -53,6 +53,11 @@ class Cell:
     """Colour shown before the text."""
     value: Any = None
     """Data under VALUE_ROLE, for a delegate to draw or for sorting."""
+
+
+def muted(cells: Sequence[Cell]) -> list[Cell]:
+    """Return the cells of a row whose value is not determined."""
+    return [replace(cell, tone=cell.tone or "muted") for cell in cells]
 
 
 class TextTable(QAbstractTableModel):

@@ -58,7 +58,7 @@ def with_uncertainty(value: float, half_width: float, unit: str = "") -> str:
     """
     unit = f" {unit}" if unit and unit != "1" else ""
     if math.isinf(half_width):
-        return f"{significant(value)}{unit}, not determined"
+        return f"{significant(value, 2)}{unit}, not determined"
     if not half_width > 0.0:
         return significant(value) + unit
     digits = 1 - math.floor(math.log10(half_width))
@@ -66,12 +66,26 @@ def with_uncertainty(value: float, half_width: float, unit: str = "") -> str:
     return f"{shown} ± {significant(half_width, 2)}{unit}"
 
 
+def as_certain(value: float, half_width: float) -> str:
+    """Return a number to be read beside a value: with the digits of the value's interval, but two at least.
+
+    Args:
+        value: The number, e.g. a start value, a bound or the true value.
+        half_width: Half width of the interval. NaN or 0 if there is none, infinite if the value is not determined.
+    """
+    if not half_width > 0.0 or not math.isfinite(value) or value == 0.0:
+        return significant(value)
+    if math.isinf(half_width):
+        return significant(value, 2)
+    return significant(value, max(2, 2 + math.floor(math.log10(abs(value))) - math.floor(math.log10(half_width))))
+
+
 def milliradians(value: float | None) -> str:
     """Return an angle error [rad] in mrad, without the unit."""
     if value is None or not math.isfinite(value):
         return FIGURE_DASH
     shown = 1e3 * value
-    return f"{shown:.2f}" if shown < 10 else f"{shown:.1f}"
+    return typeset(f"{shown:.2f}" if abs(shown) < 10 else f"{shown:.1f}")
 
 
 def about(seconds: float) -> str:

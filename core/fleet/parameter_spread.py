@@ -26,7 +26,9 @@ from scipy.stats import chi2
 
 from core.base.arrays import Array
 from core.base.json_fields import ArrayOrInfinite, OrInfinite, OrUnknown, from_plain, plain_fields
+from core.base.units import as_certain, significant
 from core.base.words import counted
+from core.identification.evidence.model import NORMAL_95
 from core.servo.terms import physical_limits
 
 LOGARITHMIC, LINEAR = "logarithmic", "linear"
@@ -125,18 +127,23 @@ class ParameterSpread:
     def in_words(self, deviation: float) -> str:
         """Format a standard deviation of the coordinate, e.g. "4.1 %" or "0.012 N·m"."""
         if self.coordinate == LOGARITHMIC:
-            return f"{100.0 * deviation:.2g} %"
-        return f"{deviation:.2g}{'' if self.unit == '1' else f' {self.unit}'}"
+            return f"{significant(100.0 * deviation, 2)} %"
+        return f"{significant(deviation, 2)}{'' if self.unit == '1' else f' {self.unit}'}"
+
+    def half_width(self, error: float) -> float:
+        """Half width of the 95 % interval that a standard error of the coordinate means at the centre, in the unit."""
+        return NORMAL_95 * error * (self.centre if self.coordinate == LOGARITHMIC else 1.0)
 
     @property
     def text(self) -> str:
         """Centre, spread between units and uncertainty in one sentence."""
         unit = "" if self.unit == "1" else f" {self.unit}"
         count = f"{int(self.determined.sum())} of {counted(len(self.values), 'unit')}"
+        shown = as_certain(self.centre, self.half_width(self.centre_error))
         if not self.known:
-            return f"{self.symbol} = {self.centre:.4g}{unit}, determined in {count} only: its spread is unknown"
+            return f"{self.symbol} = {shown}{unit}, determined in {count} only: its spread is unknown"
         low, high = self.between_interval
-        centre = f"{self.symbol} = {self.centre:.4g}{unit} over {count}"
+        centre = f"{self.symbol} = {shown}{unit} over {count}"
         own = f"values are certain to {self.in_words(self.uncertainty)}"
         if not self.differs:
             return f"{centre}: units do not differ by more than their intervals; {own}, the spread is below " + (

@@ -286,6 +286,11 @@ CONTACT_TITLES = {
 }
 
 
+def name_of(parameter: str) -> str:
+    """Return what a parameter of a servo model is, in a few words."""
+    return TERMS[parameter].description.partition(",")[0]
+
+
 def physical_limits(name: str) -> tuple[float, float, bool]:
     """Return the lowest and highest meaningful value of a parameter, and True if the lowest itself is meaningful."""
     term = TERMS.get(name)

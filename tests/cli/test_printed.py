@@ -91,7 +91,7 @@ def test_a_table_has_numbers_to_the_right_and_a_dash_for_none(capsys) -> None:
     print_columns(["a", "bbb", "c"], width=12)
     assert capsys.readouterr().out == "  a     bbb\n  c\n"
     assert [duration(s) for s in (8.4, 59.6, 200.0)] == ["8 s", "1 min 0 s", "3 min 20 s"]
-    assert (milliradians(0.002), milliradians(None)) == (2.0, None)
+    assert [milliradians(x) for x in (0.002, -0.0123, None, np.inf)] == ["2.00", "−12.3", "–", "diverges"]
 
 
 def test_runs(printed, session, capsys) -> None:
@@ -200,7 +200,7 @@ def test_crossvalidate(printed, stub, session) -> None:
         found=found,
         transfers=[transfer],
         terms=Of(terms=[Of(term=Of(title="delay"), training=0.021, held_out=number(0.022, 0.023))], text="terms"),
-        floors=[Of(trajectory="", repetitions=3, floor=0.031, error=0.032, ratio=1.25)],
+        floors=[Of(trajectory="", repetitions=3, floor=0.031, error=0.032, ratio=1.26)],
         floors_text="floors",
     )
     stub("sessions.results.crossvalidating.run_crossvalidation", kept)
@@ -208,20 +208,20 @@ def test_crossvalidate(printed, stub, session) -> None:
     lines = [line for line in printed() if line != [""]]
     assert lines[:-2] == [
         ["held out, mrad", "mean", "±", "to best", "±", "kp 1", "kp 2"],
-        ["M1", "101", "102", "-97", "104", "105", "106"],
-        ["M2", "201", "202", "3", "204", "205", "206"],
+        ["M1", "101.0", "102.0", "−97.0", "104.0", "105.0", "106.0"],
+        ["M2", "201.0", "202.0", "3.00", "204.0", "205.0", "206.0"],
         ["M2 it is"],
         ["mass was not held out: one mass"],
         ["stopped early; the conditions above are complete"],
         ["fitted to \\ on, kp", "1", "2"],
-        ["1", "11", "12"],
-        ["2", "13", "–"],
+        ["1", "11.0", "12.0"],
+        ["2", "13.0", "–"],
         ["transfers"],
         ["without", "training/mrad", "held out/mrad", "±"],
-        ["delay", "21", "22", "23"],
+        ["delay", "21.0", "22.0", "23.0"],
         ["terms"],
         ["repetitions of", "sets", "floor/mrad", "model/mrad", "times the floor"],
-        ["all", "3", "31", "32", "1.25"],
+        ["all", "3", "31.0", "32.0", "1.3"],
         ["floors"],
     ]
     following = f"next: bench identify {session} --models m2"
@@ -255,9 +255,11 @@ def test_identify(printed, tmp_path) -> None:
     assert heads == ["model", "training/mrad", "held out/mrad", "spread/mrad", "evaluations", "time/s"]
     errors = [result.train_mae, result.validation_mae, result.spread]
     assert row[0] == "M1"
-    assert [float(cell) for cell in row[1:4]] == [pytest.approx(1e3 * float(x or 0), rel=1e-4) for x in errors]
+    assert [float(cell) for cell in row[1:4]] == [
+        pytest.approx(1e3 * float(x or 0), rel=5e-3, abs=5e-3) for x in errors
+    ]
     assert row[4] == str(result.evaluations)
-    assert float(row[5]) == pytest.approx(result.wall_seconds, rel=1e-3)
+    assert float(row[5]) == pytest.approx(result.wall_seconds, abs=0.05)
 
 
 def test_feedforward(printed, stub, tmp_path) -> None:
@@ -459,26 +461,27 @@ def test_compliant_identify(printed) -> None:
 
     def number(**more: Any) -> Of:
         facts = {"symbol": "k", "value": 1.5, "frozen": False, "grade": Of(figure="1.5", width="0.25"), "unit": "N",
-                 "initial": 2.5, "name": "k1"}  # fmt: skip
+                 "initial": 2.503, "half_width": 0.25, "name": "k1"}  # fmt: skip
         return Of(**{**facts, **more})
 
     found = Of(
         unit=Of(actuator=Of(title="QB")), request=Of(mode=6), split=Of(train=["a", "b"]), evaluations=7,
         train_mae=0.001, validation_mae=0.002, stopped=False,
         evidence=Of(
-            parameters=[number(), number(frozen=True), number(grade=Of(figure="≤ 2", width="–"))], warnings=["mind"]
+            parameters=[number(), number(frozen=True, half_width=np.nan), number(grade=Of(figure="≤ 2", width="–"))],
+            warnings=["mind"],
         ),
     )  # fmt: skip
     compliant_identify._print(found, (0.003, 0.004))  # type: ignore[arg-type]
     assert printed() == [
         ["QB, mode 6: 2 runs, 7 trials"],
         ["parameter", "value", "± (95 %)", "unit", "start value"],
-        ["k", "1.5", "0.25", "N", "2.5", "k1"],
-        ["k", "1.5", "fixed", "N", "2.5", "k1"],
-        ["k", "≤ 2", "–", "N", "2.5", "k1"],
+        ["k", "1.5", "0.25", "N", "2.50", "k1"],
+        ["k", "1.5", "fixed", "N", "2.503", "k1"],
+        ["k", "≤ 2", "–", "N", "2.50", "k1"],
         ["model", "training/mrad", "validation/mrad"],
-        ["QB", "1", "2"],
-        ["servo model M1", "3", "4"],
+        ["QB", "1.00", "2.00"],
+        ["servo model M1", "3.00", "4.00"],
         ["mind"],
     ]
 
@@ -497,8 +500,8 @@ def test_fleet(printed, capsys) -> None:
     fleet_command._show(result, Path("f"), False)  # type: ignore[arg-type]
     assert printed() == [
         ["unit", "runs", "fits", "best", "training/mrad", "validation/mrad", "others' models/mrad"],
-        ["u1", "3", "4/5", "M2", "1", "2", "8"],
-        ["u2", "1", "0/6", "–", "–", "–", "7"],
+        ["u1", "3", "4/5", "M2", "1.00", "2.00", "8.00"],
+        ["u2", "1", "0/6", "–", "–", "–", "7.00"],
         ["u3 cannot be fitted: gone"],
         ["some fits are missing; run the same command again to compute them"],
         ["All units: M2."],
@@ -537,12 +540,12 @@ def test_spread(printed) -> None:
     from bench_gui.cli.commands.fleet import spread as spread_command
 
     parameter = Of(
-        name="kt", centre=1.25, unit="N·m/A",
+        name="kt", centre=1.2513, centre_error=0.05, unit="N·m/A",
         determined=np.array([True, True, False, False]), values=np.array([1.0, 1.2, 1.3, 1.5]),
         between=0.1, between_interval=(0.2, 0.3), uncertainty=0.4, differs=True, known=True,
-        in_words=lambda value: f"{100 * value:.0f} %",
+        in_words=lambda value: f"{100 * value:.0f} %", half_width=lambda error: 2 * error,
     )  # fmt: skip
-    open_one = Of(**{**vars(parameter), "name": "R", "known": False})
+    open_one = Of(**{**vars(parameter), "name": "R", "known": False, "centre_error": np.inf})
     population = Of(parameters=[parameter, open_one], servo="mx106", friction="m2", units=[1, 2, 3],
                     strongest=[("kt", "R", -0.5), ("R", "J", 0.05)])  # fmt: skip
     spread = Of(population=population, errors=Of(text="errors"))
@@ -550,8 +553,8 @@ def test_spread(printed) -> None:
     assert printed() == [
         ["mx106 M2, 3 units"],
         ["parameter", "centre", "unit", "units", "range", "between units", "95 %", "uncertainty", "differ"],
-        ["kt", "1.25", "N·m/A", "2", "1 … 1.5", "10 %", "20 % … 30 %", "40 %", "yes"],
-        ["R", "1.25", "N·m/A", "2", "1 … 1.5"],
+        ["kt", "1.25", "N·m/A", "2", "1.00 … 1.50", "10 %", "20 % … 30 %", "40 %", "yes"],
+        ["R", "1.3", "N·m/A", "2", "1.00 … 1.50", "–", "–", "–", "–"],
         ["vary together: kt and R -0.50"],
         ["errors"],
         ["no unit is an outlier"],
@@ -582,11 +585,11 @@ def test_certainty(printed) -> None:
     from bench_gui.cli.commands.model import certainty as certainty_command
 
     def parameter(**more: Any) -> Of:
-        facts = {"name": "kt", "grade": Of(figure="1.5"), "unit": "N", "half_width": 0.25, "remarks": ("one", "two")}
+        facts = {"name": "kt", "grade": Of(figure="1.5", width="0.25"), "unit": "N", "remarks": ("one", "two")}
         facts |= {"profile": Of(text="a profile"), "spread": Of(text="a bootstrap")}
         return Of(**{**facts, **more})
 
-    bare = parameter(half_width=float("inf"), profile=None, spread=None, remarks=("none",))
+    bare = parameter(grade=Of(figure="1.5", width="∞"), profile=None, spread=None, remarks=("none",))
     made = Of(draws=7, parameters=[parameter(), bare], notes=["note"], friction="m2", stopped=True)
     certainty_command._print(made)  # type: ignore[arg-type]
     assert printed() == [
@@ -613,7 +616,7 @@ def test_webots(printed) -> None:
     print_document(motion_document([trace], {}), (), as_json=False)  # type: ignore[list-item]
     assert printed() == [
         ["servo", "steps", "lowest", "highest", "last", "unit", "largest force", "unit"],
-        ["motor", "2", "-3", "2", "2", "rad", "5", "N·m"],
+        ["motor", "2", "−3", "2", "2", "rad", "5", "N·m"],
     ]
     trace.position = np.array([7.0, 6.5])
     row = summary(trace)  # type: ignore[arg-type]
@@ -635,7 +638,7 @@ def test_webots(printed) -> None:
         ["maxForce", "1.5", "N·m", "1.25", "1.75", "its limit"],
         ["model", "fitted runs/mrad", "held out/mrad", "lost by the node/mrad"],
         ["Webots Servo", "1", "2", "–"],
-        ["M2", "3", "–", "-4"],
+        ["M2", "3", "–", "−4"],
     ]
 
 
@@ -647,7 +650,7 @@ def test_drive_backdrive(printed, stub) -> None:
     run("drive-backdrive", "--model", "mx106:m2")
     assert printed() == [
         ["motor torque/N·m", "drive at 0 rad/s", "backdrive at 0 rad/s", "drive at 2 rad/s", "backdrive at 2 rad/s"],
-        ["-1", "3", "7", "4", "8"],
+        ["−1", "3", "7", "4", "8"],
         ["1", "5", "9", "6", "10"],
         ["self-locking: no external torque backdrives it"],
     ]
@@ -673,7 +676,7 @@ def test_models(printed, machines) -> None:
     assert lines[2] == ["parameter", "symbol", "value", "unit", "lower", "upper", "meaning"]
     rows = {row[0]: row for row in lines[3:]}
     for name, p in model.parameters.items():
-        assert [float(x) for x in (rows[name][2], *rows[name][-3:-1])] == [
+        assert [float(x.replace("−", "-")) for x in (rows[name][2], *rows[name][-3:-1])] == [
             pytest.approx(x, rel=1e-3) for x in (p.value, p.lower, p.upper)
         ]
         assert rows[name][1] == p.symbol

@@ -13,6 +13,7 @@ import pytest
 
 from bench_gui.headless.report import ReportContents, page, report, write_report
 from bench_gui.headless.report.sections import Examination, Part
+from core.base.units import as_certain
 from core.identification.evidence.grade import GOOD
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification, Repeat
@@ -159,9 +160,9 @@ def examination(found) -> Examination:
         skipped=[("mass", "one mass")], runs={"0001_run"},
     )  # fmt: skip
     certain = [
-        Of(name="kt", symbol="k_t", grade=Of(figure="1.411"), half_width=0.42, unit="N·m/A",
+        Of(name="kt", symbol="k_t", grade=Of(figure="1.41", width="0.42"), unit="N·m/A",
            profile=Of(text="a profile"), spread=Of(text="a bootstrap"), remarks=("one", "two")),
-        Of(name="R", symbol="R", grade=Of(figure="1.433"), half_width=np.inf, unit="Ω", profile=None,
+        Of(name="R", symbol="R", grade=Of(figure="1.4", width="∞"), unit="Ω", profile=None,
            spread=Of(text="b"), remarks=()),
     ]  # fmt: skip
     return Examination(
@@ -199,10 +200,8 @@ def test_parameters(tables, found, examination) -> None:
     parameters = best.model.parameters.values()
     for k, (p, known, row) in enumerate(zip(parameters, best.evidence.parameters, rows, strict=True)):
         assert (row[0], row[1], row[6]) == (p.name, re.sub("[_^]", "", p.symbol), p.unit)
-        shown = [float(cell.replace("−", "-")) for cell in (row[3], row[5], row[7], row[8])]
-        assert shown == [
-            pytest.approx(value, rel=1e-3) for value in (truth.values[p.name], known.initial, p.lower, p.upper)
-        ]
+        beside = (truth.values[p.name], known.initial, p.lower, p.upper)
+        assert [row[3], row[5], row[7], row[8]] == [as_certain(value, known.half_width) for value in beside]
         assert row[2] == known.grade.figure
         interval, flag = flags.get(k, (known.grade.width, "" if known.grade.word == GOOD else known.grade.note))
         assert row[4] == interval
@@ -213,8 +212,8 @@ def test_certainty(tables) -> None:
     heads = ("parameter", "symbol", "value", "± 95 %, linearised", "profile, 95 %", "bootstrap, 18 draws", "unit",
              "remarks")  # fmt: skip
     assert tables.table(*heads) == [
-        ["kt", "kt", "1.411", "0.42", "a profile", "a bootstrap", "N·m/A", "One. Two."],
-        ["R", "R", "1.433", "∞", "–", "b", "Ω", ""],
+        ["kt", "kt", "1.41", "0.42", "a profile", "a bootstrap", "N·m/A", "One. Two."],
+        ["R", "R", "1.4", "∞", "–", "b", "Ω", ""],
     ]
 
 
@@ -248,7 +247,7 @@ def test_errors_by_condition(tables) -> None:
 def test_repetitions_coverage_and_searches(tables) -> None:
     heads = ("trajectory", "sets", "runs", "floor / mrad", "between two / mrad", "M2 / mrad", "times the floor")
     assert tables.table(*heads) == [
-        ["steps", "101", "102", "103.1", "104.2", "105.3", "1.06"],
+        ["steps", "101", "102", "103.1", "104.2", "105.3", "1.1"],
         ["all", "111", "112", "113.1", "114.2", "115.3", "–"],
     ]
     assert tables.table("condition", "sin_sin", "steps") == [["0.31 kg at 0.32 m, kp 33, 34 V", "–", "35"]]

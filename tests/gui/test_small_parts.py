@@ -35,7 +35,7 @@ from bench_gui.work.activity import Activities
 from bench_gui.work.computation import Computation, Computations
 from core.base.errors import InputError
 from core.base.sealed import EDITED, SEAL, is_edited
-from core.base.units import DEGREES, RADIANS, readable, with_uncertainty
+from core.base.units import DEGREES, RADIANS, as_certain, readable, with_uncertainty
 from core.document.plot import HeatPanel
 from core.motion.trajectories import make_trajectory
 from core.practice.placement import PlacedPoint
@@ -254,13 +254,24 @@ def test_a_long_list_shows_the_last_runs_and_the_next(qtbot, monkeypatch):
         (12.3456, 1.24, "V", "12.3 ± 1.2 V"),
         (1234.4, 130.0, "1", "1234 ± 130"),
         (0.000123456, 1e-7, "", "0.0001235 ± 1.0e−07"),
-        (0.41278, math.inf, "N·m", "0.4128 N·m, not determined"),
+        (0.41278, math.inf, "N·m", "0.41 N·m, not determined"),
         (0.41278, math.nan, "N·m", "0.4128 N·m"),
         (0.41278, 0.0, "1", "0.4128"),
     ],
 )
 def test_a_value_has_no_more_digits_than_its_interval_bears_out(value, half_width, unit, said):
     assert with_uncertainty(value, half_width, unit) == said
+
+
+@pytest.mark.parametrize(
+    ("number", "half_width", "said"),
+    [
+        (0.4, 0.0213, "0.400"), (-14.1, 2.6, "−14.1"), (20.0, 0.0213, "20.000"), (0.000277, 0.047, "0.00028"),
+        (1.2345, math.inf, "1.2"), (1.23456, math.nan, "1.235"), (0.0, 0.1, "0"), (math.nan, 0.1, "–"),
+    ],
+)  # fmt: skip
+def test_a_number_beside_a_value_has_the_digits_of_its_interval(number, half_width, said):
+    assert as_certain(number, half_width) == said
 
 
 @pytest.mark.parametrize(

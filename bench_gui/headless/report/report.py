@@ -13,7 +13,7 @@ from bench_gui.headless.report.page import page_of
 from bench_gui.headless.report.sections import ReportContents, examine
 from bench_gui.headless.symbols import with_symbols
 from core.base.atomic import write_atomically
-from core.base.units import grouped, milliradians, significant, typeset
+from core.base.units import as_certain, grouped, milliradians, significant, typeset
 from core.base.words import capitalised, counted
 
 
@@ -28,8 +28,9 @@ def write_report(path: Path, contents: ReportContents) -> Path:
     )
     environment.finalize = _finished
     environment.filters |= {
+        "certain": as_certain,
         "counted": counted,
-        "digits": _digits,
+        "digits": significant,
         "grouped": grouped,
         "mrad": _mrad,
         "percent": _percent,
@@ -44,10 +45,6 @@ def write_report(path: Path, contents: ReportContents) -> Path:
 def _finished(value: Any) -> Any:
     """Typeset symbols and minus signs of a text; markup is unchanged."""
     return Markup(with_symbols(typeset(value))) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def _digits(value: float | None, digits: int = 4) -> str:
-    return "∞" if value == math.inf else significant(math.nan if value is None else value, digits)
 
 
 def _mrad(value: float | None) -> str:

@@ -8,18 +8,19 @@ from bench_gui.controller import Controller
 from bench_gui.identify.certainty.compute import CertaintyJob
 from bench_gui.identify.certainty.running import Certifying
 from bench_gui.identify.fit.settings_form import SettingsForm
-from bench_gui.identify.tables import grade_tone, name_of
+from bench_gui.identify.tables import grade_tone
 from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, describe, hbox, label, vbox, whole
 from bench_gui.widgets.page import Placeholder
 from bench_gui.widgets.start_button import StartButton, held_by
 from bench_gui.widgets.tables import SymbolDelegate, fit_columns, plain_table
-from bench_gui.widgets.text_table import Cell, Column, TextTable
+from bench_gui.widgets.text_table import Cell, Column, TextTable, muted
 from bench_gui.work.progress_row import ProgressRow
 from core.base.units import FIGURE_DASH
 from core.base.words import capitalised, counted
 from core.identification.defaults import DRAWS
 from core.identification.evidence.certainty import ALL, FLAGGED, Certainty, ParameterCertainty, parameters_named
+from core.servo.terms import name_of
 from sessions.results.certifying import CertaintyQuestion
 
 MOST_DRAWS = 1000
@@ -174,19 +175,20 @@ class CertaintyPanel(QWidget):
         self.progress.show(self._certifying, known, starting="Loading the program and the recordings…")
 
 
-def _row(p: ParameterCertainty) -> list[Cell | str]:
+def _row(p: ParameterCertainty) -> list[Cell]:
     grade = p.grade
     tone = "fault" if p.contradiction else grade_tone(grade)
-    return [
-        Cell(name_of(p.name), p.name, tone if tone == "muted" else ""),
+    cells = [
+        Cell(name_of(p.name), p.name),
         Cell(p.symbol, p.name, tone),
         Cell(grade.figure, tone=tone),
-        "" if p.unit == "1" else p.unit,
-        Cell(grade.width, tone=tone if tone == "muted" else ""),
-        Cell(FIGURE_DASH, "Not profiled") if p.profile is None else p.profile.text,
-        Cell(FIGURE_DASH, "No bootstrap") if p.spread is None else p.spread.text,
+        Cell("" if p.unit == "1" else p.unit),
+        Cell(grade.width),
+        Cell(FIGURE_DASH, "Not profiled") if p.profile is None else Cell(p.profile.text),
+        Cell(FIGURE_DASH, "No bootstrap") if p.spread is None else Cell(p.spread.text),
         Cell("; ".join(p.remarks), "\n".join(p.remarks), tone),
     ]
+    return muted(cells) if tone == "muted" else cells
 
 
 def _made(found: Certainty) -> str:

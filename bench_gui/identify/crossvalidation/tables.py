@@ -35,7 +35,11 @@ def by_model(kept: CrossValidated) -> Table:
     for friction in (name for name in FRICTION_MODELS if any(v.friction == name for v in found.variants)):
         mine = [variants.get((friction, path)) for path in paths]
         star = "  ★" if choice.chosen in mine else ""
-        row: Row = [Cell(f"{friction.upper()}{star}", f"{FRICTION_TITLES[friction]} friction", bold=bool(star))]
+        row: Row = [
+            Cell(
+                f"{friction.upper()}{star}", f"{FRICTION_TITLES[friction]} friction", bold=bool(star), friction=friction
+            )
+        ]
         row += [_error(found, variant, choice) for variant in mine]
         row += [_behind(found, variant, choice) for variant in mine]
         rows.append(row)
@@ -55,7 +59,7 @@ def by_fold(kept: CrossValidated) -> Table:
     for variant in found.variants:
         chosen = variant == choice.chosen
         errors = [Cell(milliradians(found.fit(variant, fold).mean), bold=chosen) for fold in folds]
-        rows.append([Cell(variant.name + ("  ★" if chosen else ""), bold=chosen), *errors])
+        rows.append([Cell(variant.name + ("  ★" if chosen else ""), bold=chosen, friction=variant.friction), *errors])
     return tuple(columns), rows
 
 

@@ -87,6 +87,7 @@ def summary_of(count, *, unknown=(), marked=()):
         catalogue=1.9,
         share=True,
         centre=2.1,
+        centre_half=0.2,
         between=0.03,
         between_interval=(0.02, 0.05),
         uncertainty=0.005,
@@ -101,6 +102,7 @@ def summary_of(count, *, unknown=(), marked=()):
         half_widths=np.full(count, 0.001),
         catalogue=0.0,
         centre=0.01,
+        centre_half=0.001,
         between=0.002,
         between_interval=(0.001, 0.004),
         uncertainty=0.001,
@@ -203,7 +205,7 @@ def test_units_are_put_in_order_by_their_errors():
 def test_values_have_no_more_digits_than_their_intervals_and_follow_the_angle_unit():
     kt, offset = summary_of(3, unknown=("u001",)).models["m1"].parameters
     assert kt.value_in_words(0, RADIANS) == "2.000 ± 0.020 N·m/A"
-    assert kt.value_in_words(1, RADIANS) == "2.020 N·m/A, not determined"
+    assert kt.value_in_words(1, RADIANS) == "2.0 N·m/A, not determined"
     assert kt.deviation_in_words(kt.between, DEGREES) == "3.0 %"
     assert offset.value_in_words(0, RADIANS) == "0.0100 ± 0.0010 rad"
     degrees = math.degrees(1.0)
@@ -287,15 +289,22 @@ def test_a_spread_s_numbers_stand_below_their_headings(qtbot, monkeypatch, tmp_p
     made.show_model(summary, summary.models["m1"])
     kt, offset = (dict(zip(made.contents().headings, row, strict=True)) for row in made.contents().rows)
     assert kt == {
-        **{"Parameter": "k_t", "Centre": "2.100", "Unit": "N·m/A", "Between units": "3.0 %", "Catalogue": "1.900"},
+        **{
+            "Parameter": "torque constant",
+            "Symbol": "k_t",
+            "Centre": "2.10",
+            "Unit": "N·m/A",
+            "Between units": "3.0 %",
+            "Catalogue": "1.90",
+        },
         **{"95 % interval": "2.0 … 5.0 %", "Uncertainty": "0.50 %", "Determined": "3 of 4"},
     }
     said = {name: offset[name] for name in ("Centre", "Unit", "Between units", "95 % interval", "Uncertainty")}
     assert said == {
-        **{"Centre": "0.5730", "Unit": "°", "Between units": "0.11 °", "95 % interval": "0.057 … 0.23 °"},
+        **{"Centre": "0.573", "Unit": "°", "Between units": "0.11 °", "95 % interval": "0.057 … 0.23 °"},
         "Uncertainty": "0.057 °",
     }
-    assert [row[3].bold for row in made.table.rows] == [True, False], "angles do not differ by more than they may"
+    assert [row[4].bold for row in made.table.rows] == [True, False], "angles do not differ by more than they may"
     errors = {"own model": 0.002, "mean model": 0.003, "catalogue": 0.007}
     made._take_judgement(JudgedSpread(folder=summary.folder, friction="m1", errors=errors, text="fine", together=""))
     assert made.verdict.text() == "The mean model has not been scored on the units' recordings yet.", "not asked for"
@@ -316,7 +325,7 @@ def test_parameters_come_in_columns_on_demand(tab):
     tab.parameters.setChecked(True)
     titles = [tab.table.headerData(place, Qt.Orientation.Horizontal) for place in range(tab.table.columnCount())]
     assert titles[-2:] == ["k_t [N·m/A]", "θ₀ [rad]"]
-    assert shown(tab, len(titles) - 2) == ["2.000 ± 0.020", "2.020 ± 0.020", "2.040, not determined", "2.060 ± 0.020"]
+    assert shown(tab, len(titles) - 2) == ["2.000 ± 0.020", "2.020 ± 0.020", "2.0, not determined", "2.060 ± 0.020"]
     tab.set_unit(DEGREES)
     assert tab.table.headerData(len(titles) - 1, Qt.Orientation.Horizontal) == "θ₀ [°]"
     assert tab.selected == "u002"

@@ -178,7 +178,7 @@ def _show(result: FleetResult, folder: Path, as_json: bool, computed: int = 0) -
     print(f"models are in {folder / 'units'}")
 
 
-def _others(result: FleetResult, unit: str) -> float | None:
+def _others(result: FleetResult, unit: str) -> str | None:
     transfer = result.transfer
     if transfer is None or unit not in transfer.units:
         return None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bench_gui.cli.arguments import any_int, comma_list, positive_float, positive_int
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
 from bench_gui.headless.fleet.spreading import FILE, JSON, TITLES, judged_spread, write_spread
+from core.base.units import as_certain
 from core.base.words import counted
 from core.servo.terms import FRICTION_MODELS
 
@@ -104,14 +105,16 @@ def _print(spread: Spread, outliers: Outliers, note: str) -> None:
         rows.append(
             [
                 p.name,
-                f"{p.centre:.4g}",
+                as_certain(p.centre, p.half_width(p.centre_error)),
                 p.unit,
                 int(p.determined.sum()),
-                f"{p.values.min():.3g} … {p.values.max():.3g}",
-                p.in_words(p.between) if known else "",
-                f"{p.in_words(low)} … {p.in_words(high)}" if known else "",
-                p.in_words(p.uncertainty) if known else "",
-                "" if not known else "yes" if p.differs else "no",
+                " … ".join(
+                    as_certain(value, p.half_width(p.uncertainty)) for value in (p.values.min(), p.values.max())
+                ),
+                p.in_words(p.between) if known else None,
+                f"{p.in_words(low)} … {p.in_words(high)}" if known else None,
+                p.in_words(p.uncertainty) if known else None,
+                None if not known else "yes" if p.differs else "no",
             ]
         )
     headings = ["parameter", "centre", "unit", "units", "range", "between units", "95 %", "uncertainty", "differ"]

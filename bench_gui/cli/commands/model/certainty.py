@@ -105,7 +105,7 @@ def _print(made: Certainty) -> None:
                 p.name,
                 p.grade.figure,
                 p.unit,
-                f"{p.half_width:.2g}" if p.half_width != float("inf") else "∞",
+                p.grade.width,
                 p.profile.text if p.profile is not None else None,
                 p.spread.text if p.spread is not None else None,
                 "; ".join(p.remarks),

@@ -14,6 +14,7 @@ from bench_gui.cli.arguments import add_options, add_recordings, comma_list, opt
 from bench_gui.cli.session_runs import recordings_from
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, milliradians, print_json, print_table
 from core.base.interrupt import Interrupt
+from core.base.units import significant
 from core.identification.defaults import COMMAND_PATHS, CONDITIONS
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ def _print(kept: CrossValidated) -> None:
                     row.repetitions,
                     milliradians(row.floor),
                     milliradians(row.error),
-                    row.ratio,
+                    None if row.ratio is None else significant(row.ratio, 2),
                 ]
                 for row in kept.floors
             ],

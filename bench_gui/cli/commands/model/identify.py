@@ -36,7 +36,7 @@ from bench_gui.cli.terminal import (
 from core.base.errors import IdentificationError, InputError
 from core.base.interrupt import Interrupt
 from core.base.numbers import parse_number
-from core.servo.terms import COMMAND_PATH, COMMAND_PATH_TERMS
+from core.servo.terms import COMMAND_PATH, COMMAND_PATH_TERMS, name_of
 
 if TYPE_CHECKING:
     from core.identification.request import IdentificationRequest
@@ -187,7 +187,7 @@ def _print_verdict(found: Identification, folder: Path, arguments: argparse.Name
                 milliradians(result.validation_mae),
                 *([milliradians(result.spread)] if spread else []),
                 result.evaluations,
-                result.wall_seconds,
+                round(result.wall_seconds, 1),
             ]
             for result in found.results
         ],
@@ -201,8 +201,8 @@ def _print_verdict(found: Identification, folder: Path, arguments: argparse.Name
         print(f"recorded but not used: {', '.join(unused)} (fits compare positions)")
     print(f"values of {best.model.friction.upper()} with their 95 % intervals, SI units:")
     parameters = best.evidence.parameters
-    print_columns([f"{p.symbol} {p.grade.text}" for p in parameters if p.narrowed])
-    if open_ones := [f"{p.symbol} {p.grade.figure}" for p in parameters if not p.narrowed]:
+    print_columns([f"{name_of(p.name)} {p.symbol} {p.grade.text}" for p in parameters if p.narrowed])
+    if open_ones := [f"{name_of(p.name)} {p.symbol} {p.grade.figure}" for p in parameters if not p.narrowed]:
         print(f"not determined by these runs: {', '.join(open_ones)}")
     answer = found.answer()
     print(" ".join(filter(None, (f"{answer.verdict.headline}:", answer.verdict.quality, answer.verdict.evidence))))

@@ -31,6 +31,7 @@ from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, millirad
 from core.base.atomic import write_atomically
 from core.base.errors import InputError
 from core.base.interrupt import Interrupt
+from core.base.units import as_certain
 from core.base.words import counted
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def _print(found: CompliantIdentification, rigid: tuple[float, float | None]) ->
                 p.grade.figure,
                 "fixed" if p.frozen else p.grade.width,
                 p.unit,
-                f"{p.initial:.5g}",
+                as_certain(p.initial, p.half_width),
                 p.name,
             ]
             for p in found.evidence.parameters
