@@ -7,6 +7,8 @@ error averaged over both describes neither.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import textwrap
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -249,3 +251,19 @@ def _brief(out: LeftOut) -> str:
     """Return the user's reason for an exclusion, in brackets; empty for other reasons, which `to_json` contains."""
     reason = textwrap.shorten(shown(out.reason), MOST_REASON, placeholder=" …") if out.why == "excluded" else ""
     return f" ({reason})" if reason else ""
+
+
+def data_hash(runs: Iterable[RunSummary], noted: Mapping[str, Annotation]) -> str:
+    """Return the hash of the evidence in runs, see `Session.data_hash`. noted: annotations by run id."""
+    contents = sorted(_evidence(run, noted.get(run.id, BLANK)) for run in runs)
+    return hashlib.sha256("\n".join(contents).encode()).hexdigest()
+
+
+def _evidence(run: RunSummary, annotation: Annotation) -> str:
+    """Return the hash of the part of a run that a fit uses."""
+    begin = annotation.trim_begin or None
+    end = annotation.trim_end if annotation.trim_end is not None and annotation.trim_end < run.duration else None
+    if begin is None and end is None:
+        return run.content_sha256
+    part = json.dumps({"content": run.content_sha256, "trim": [begin, end]})
+    return hashlib.sha256(part.encode()).hexdigest()

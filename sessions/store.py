@@ -14,8 +14,6 @@ Unknown files are left alone.
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import uuid
 from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -56,7 +54,7 @@ from sessions.run_file.schema import (
     read_recording,
 )
 from sessions.run_file.summary import RunSummary
-from sessions.selection import Selection, fit_runs, selection_of
+from sessions.selection import Selection, data_hash, fit_runs, selection_of
 from sessions.servo_kind import kind_of, require_one_kind
 from sessions.writing.locks import COMMITTED, RunLock, claim_numbers, number_of
 from sessions.writing.part import PART, read_part_facts
@@ -551,13 +549,10 @@ class Session(Tabular):
             SessionError: for an unknown id.
         """
         known = {run.id: run for run in self.runs()}
-        noted = self.annotations()
-        contents: list[str] = []
-        for identity in self._chosen(ids, list(known)):
-            if identity not in known:
-                raise SessionError(f"{shown(self.path)}: there is no run {shown(str(identity))}")
-            contents.append(_evidence(known[identity], noted.get(identity, Annotation())))
-        return hashlib.sha256("\n".join(sorted(contents)).encode()).hexdigest()
+        used = self._chosen(ids, list(known))
+        if lost := [identity for identity in used if identity not in known]:
+            raise SessionError(f"{shown(self.path)}: there is no run {shown(str(lost[0]))}")
+        return data_hash([known[identity] for identity in used], self.annotations())
 
     @contextlib.contextmanager
     def run_group(self, run_id: str) -> Generator[h5py.Group]:
@@ -643,13 +638,3 @@ def _fit_part(whole: Recording, annotation: Annotation, channels: Container[str]
         return part
     kept = {name: values for name, values in part.channels.items() if name in channels}
     return replace(part, channels=kept, unread=tuple(set(part.channels) - set(kept)))
-
-
-def _evidence(run: RunSummary, annotation: Annotation) -> str:
-    """Return the hash of the part of a run that a fit uses."""
-    begin = annotation.trim_begin or None
-    end = annotation.trim_end if annotation.trim_end is not None and annotation.trim_end < run.duration else None
-    if begin is None and end is None:
-        return run.content_sha256
-    part = json.dumps({"content": run.content_sha256, "trim": [begin, end]})
-    return hashlib.sha256(part.encode()).hexdigest()

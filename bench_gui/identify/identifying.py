@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject
 from bench_gui.identify.fit.messages import FitResult
 from bench_gui.identify.fit.running import Fitting
 from bench_gui.identify.fit.settings import FitSettings
+from bench_gui.state.choice import choice_of
 from bench_gui.state.journal import Journal
 from bench_gui.state.library import Library
 from bench_gui.state.models import ModelList
@@ -19,6 +20,7 @@ from core.base.errors import ServoBenchError
 from core.base.words import counted
 from core.practice.placement import PlacedPoint
 from sessions.sampling import sample_of
+from sessions.selection import data_hash
 
 
 class Identifying(QObject):
@@ -70,6 +72,13 @@ class Identifying(QObject):
             self.fitting.identify(path, results, runs, settings.request(servo, self._placed()))
         except ServoBenchError as error:
             self.fitting.refused.emit(str(error))
+
+    def other_runs(self, result: FitResult) -> bool:
+        """Return True if a fit would use other data than a result; a selection, made to look at runs, is no change."""
+        library, wanted = self._library, result.request.data_hash
+        used = library.for_fit(), choice_of(library.runs, library.annotations, ()).for_fit
+        samples = [sample_of(runs, len(result.train) + result.held_out) for runs in used]
+        return bool(wanted) and all(data_hash(runs, library.annotations) != wanted for runs in samples)
 
     def resume(self, folder: Path | None = None) -> None:
         """Continue the open session's interrupted identification, or the one in a folder."""

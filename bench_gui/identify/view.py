@@ -25,7 +25,7 @@ from bench_gui.identify.fit.remedies import way_out
 from bench_gui.identify.fit.search_tab import SearchTab
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.identify.fit.start_part import StartPart
-from bench_gui.widgets.fields import EmptyState, button
+from bench_gui.widgets.fields import EmptyState, button, restyle
 from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.start_button import held_by
 from bench_gui.widgets.tabs import Tabs
@@ -371,11 +371,15 @@ class IdentifyView(TaskPage):
         result, row, waits = fitting.result, self.answer.selected, self.evidence.under_way
         shown = None if fitting.active or result is None or row is None else result.answers[row.model.friction]
         step = None if shown is None else shown.step
-        if step is not None and (changed := ", ".join(form.changed_since)):
-            text = f"Identify again, because settings have changed since this result: {changed}."
-            step = Step(action=IDENTIFY, label="Identify again", text=text)
+        if step is not None and result is not None:
+            runs = ("Runs",) if self._controller.identifying.other_runs(result) else ()
+            if changed := ", ".join((*form.changed_since, *runs)):
+                text = f"Identify again, because this has changed since the result: {changed}."
+                step = Step(action=IDENTIFY, label="Identify again", text=text)
         resuming = step is not None and step.action == RESUME
         self.start.refresh(waits, primary=shown is None and not self.is_empty, resuming=resuming)
+        again = step is None or step.action == IDENTIFY
+        restyle(self.start.obstacle.button, "kind", "primary" if again else "small")
         self.search.show_figures(result, self.answer.ladder.current)
         if shown is not None and step is not None:
             why_not = {IDENTIFY: self.start.why_not, RESUME: waits}.get(step.action, "")

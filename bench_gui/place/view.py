@@ -370,8 +370,11 @@ class PlaceView(TaskPage):
         placing, shown = self._placing, self._shown
         measuring = placing.stage is Stage.MEASURING
         self.go_button.setEnabled(bool(shown and shown.primary) and not (shown and shown.skip))
-        plain = self._controller.servo.view.unready or (measuring and not placing.bracketed(placing.target))
+        # Until it has fallen the hand moves the pendulum; then a key or this button captures where it rests.
+        by_hand = measuring and not placing.bracketed(placing.target)
+        plain = by_hand or self._controller.servo.view.unready
         restyle(self.go_button, "kind", "" if plain else "primary")
+        restyle(self.capture_button, "kind", "primary" if by_hand and not placing.auto else "")
         self.skip_button.setVisible(bool(shown and shown.skip))
         self.capture_button.setEnabled(measuring)
         self.release_button.setEnabled(self._holding)

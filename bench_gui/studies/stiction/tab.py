@@ -171,7 +171,6 @@ class StictionTab(ExploreTab):
         self.verdict.setText(f"{capitalised(text)}.")
         restyle(self.verdict, "role", "fault" if wrong else "muted")
         self.mend_button.setVisible(remedy is not None)
-        restyle(self.published_button, "kind", "" if remedy is not None else "primary")
         if remedy is not None:
             self.mend_button.setText(capitalised(remedy.text))
             self.mend_button.setToolTip("Apply this change; any one of those listed under the curves is enough")

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QAbstractButton, QFileDialog
 
 from bench_gui.app import make_window
 from bench_gui.controller import Controller
-from bench_gui.shell.tasks import IDENTIFY, TASKS
+from bench_gui.shell.tasks import EXPLORE, IDENTIFY, TASKS
 from core.motion.trajectories import make_trajectory
 from drivers.servo import ServoState
 from sessions.folders import HOME_VARIABLE
@@ -40,28 +40,44 @@ def person(qtbot, tmp_path, monkeypatch):
 
 
 def primary(window):
-    """Text of the one primary button in sight; those of dialogs are in windows of their own."""
+    """Text of the one blue button in sight, empty without one; those of dialogs are in windows of their own."""
     buttons = [made for made in window.findChildren(QAbstractButton) if made.property("kind") == "primary"]
-    texts = [made.text() for made in buttons if made.isVisible() and made.window() is window]
-    assert len(texts) == 1, texts
-    return texts[0]
+    blue = [made for made in buttons if made.isVisible() and made.isEnabled() and made.window() is window]
+    texts = [made.text() for made in blue]
+    assert len(texts) <= 1, texts
+    return "".join(texts)
 
 
-def walk(window):
-    """The primary button of the start page and of each task."""
+def walk(window, *waiting):
+    """The blue button of the start page and of each task.
+
+    None is blue where a person has nothing to press: on pages that are `waiting` for the program, on Export until the
+    preview has come, and on Explore's Stiction, whose curves follow each edit.
+    """
     window.show_start()
     found = {"Start": primary(window)}
     for number, (name, _, _) in enumerate(TASKS):
         window.show_task(number)
-        if name == "Identify":
-            continue
         found[name] = primary(window)
+    unseen = [] if window.export.export_button.isEnabled() else ["Export"]
+    assert {name for name, text in found.items() if not text} == {"Explore", *waiting, *unseen}
     return found
 
 
-def test_each_page_has_one_primary_button_at_each_moment(person):
+def test_each_tab_of_explore_has_its_button(person):
+    window, explore = person.window, person.window.explore
+    window.show_task(EXPLORE)
+    assert primary(window) == "", "the curves follow each edit"
+    explore.stiction.form.numbers["breakaway_speed"].setValue(0.02)
+    assert primary(window) == explore.stiction.mend_button.text() != ""
+    for tab, text in ((explore.compliance, "Play the motion"), (explore.learning, "Learn"), (explore.webots, "Fit")):
+        explore.show_tab(tab)
+        person.until(lambda text=text: primary(window) == text)
+
+
+def test_each_page_has_one_primary_button_at_each_moment(person, tmp_path):
     window, controller = person.window, person.controller
-    queue, library, servo = controller.queue, controller.library, controller.servo
+    queue, library, servo, fitting = controller.queue, controller.library, controller.servo, controller.fitting
 
     def connect(address):
         controller.connecting.connect_to(address)
@@ -70,28 +86,58 @@ def test_each_page_has_one_primary_button_at_each_moment(person):
     first = walk(window)
     assert {first[name] for name in ("Bench", "Record", "Place")} == {"Connect"}
     assert first["Start"] == "Open the example"
-    library.open_example()
-    person.until(lambda: len(library.runs) == 8)
-    example = walk(window)
-    assert (example["Start"], example["Compare"], example["Record"]) == ("Continue", "Identify", "Connect")
+    assert first["Identify"].startswith("Record four runs")
+    with person.qtbot.waitSignal(library.opened):
+        library.create(tmp_path / "empty")
+    empty = walk(window)
+    assert (empty["Start"], empty["Identify"]) == ("Continue", first["Identify"])
     connect(AT_ONCE)
     connected = walk(window)
     assert connected["Bench"] == "Record"
     assert connected["Record"].startswith("Record 1 run, ")
     assert connected["Place"].startswith("Hold ")
+    queue.record([make_trajectory("sin_sin", 2.0)])
+    person.until(lambda: len(library.runs) == 1 and not queue.active)
+    one = walk(window)
+    assert (one["Record"], one["Identify"]) == ("Identify 1 run", "Identify from 1 run")
     controller.recording.record_paper_set()
-    person.until(lambda: len(library.runs) == 4 and not queue.active)
-    assert walk(window)["Record"] == "Identify 4 runs"
+    person.until(lambda: len(library.runs) == 5 and not queue.active)
+    several = walk(window)
+    assert (several["Record"], several["Identify"]) == ("Identify 5 runs", "Identify from 5 runs")
+    assert several["Compare"] == "Identify"
+
+    form, start, card = window.identify.form, window.identify.start, window.identify.answer.card
+    few_trials(form)
+    form.set_option("trials", 5_000_000)
     window.show_task(IDENTIFY)
-    few_trials(window.identify.form)
-    person.click(window.identify.start_button)
-    walk(window)
-    person.until(lambda: controller.fitting.result is not None and not controller.fitting.active)
-    assert walk(window)["Compare"] == "Export"
+    with person.qtbot.waitSignal(fitting.progressed):
+        person.click(start.start_button)
+    walk(window, "Identify")
+    fitting.stop()
+    person.until(lambda: fitting.result is not None and not fitting.active)
+    assert walk(window)["Identify"] == "Resume"
+    window.show_task(IDENTIFY)
+    window.session.editing.exclude([library.runs[0].id], "another load")
+    assert primary(window) == "Identify again", "to resume would leave the change out"
+    assert card.next.text() == "Identify again, because this has changed since the result: Runs."
+    few_trials(form)
+    person.click(card.step_button)
+    person.until(lambda: fitting.result is not None and not fitting.active)
+    found = walk(window)
+    assert found["Compare"] == "Export"
+    assert found["Identify"] == fitting.result.answers["m1"].step.label
+    window.show_task(IDENTIFY)
+    window.identify.answer.use()
+    library.select([library.runs[1].id])
+    assert primary(window) == found["Identify"], "to look at a run changes nothing"
+    library.select([])
+    controller.undo.undo()
+    assert walk(window)["Identify"] == "Identify again"
+
     connect("simulated:mx106")
     queue.record([make_trajectory("sin_sin", 300.0)])
     person.until(lambda: queue.running is not None and window.record.live.count > 10)
-    assert walk(window)["Record"] == "Recording"
+    walk(window, "Record", "Place")
     controller.escape()
     person.until(lambda: servo.view.stopped)
     stopped = walk(window)

@@ -390,7 +390,7 @@ def test_a_step_a_parameter_and_the_selected_model_lead_on(person, view):
     assert f"Hold out “{title_of(rule.partition('=')[2])}”</a>" in listed.text.text()
     assert form.changed_since == ("Hold out",)
     assert card.step_button.text() == "Identify again"
-    assert card.next.text() == "Identify again, because settings have changed since this result: Hold out."
+    assert card.next.text() == "Identify again, because this has changed since the result: Hold out."
     person.click(form.restore_button)
     assert form.changed_since == ()
     assert card.step_button.text() == answer.step.label

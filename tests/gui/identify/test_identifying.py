@@ -259,8 +259,9 @@ def test_an_identification_cut_short_is_found_and_ends_as_if_it_had_not_been(per
     opened.annotate(runs[0], Annotation(trim_end=1.0))
     person.open(session)
     person.until(lambda: fitting.unfinished is not None and fitting.result is not None)
+    person.until(lambda: view.answer.card.step_button.text() == "Identify again")
     with person.qtbot.waitSignal(fitting.failed):
-        person.click(view.answer.card.step_button)
+        person.click(view.start.resume_button)
     assert "have changed since it was begun" in view.problem.text.text()
     assert not view.problem.button.isVisible()
     assert fitting.result is not None

@@ -157,6 +157,12 @@ def test_the_fall_that_ends_the_search_is_no_fault(hands):
     hands.hold()  # nothing has to be acknowledged
 
 
+def blue(page):
+    """Texts of the page's own blue buttons that can be pressed."""
+    made = (page.go_button, page.capture_button, page.release_button)
+    return [part.text() for part in made if part.property("kind") == "primary" and part.isEnabled()]
+
+
 def type_torques(page, text):
     page.torque_form.torques.setText(text)
     page.torque_form.torques.editingFinished.emit()
@@ -208,8 +214,10 @@ def test_the_arrow_keys_push_and_a_torque_beyond_the_limits_is_refused(hands):
 
 def test_the_key_captures_and_an_emergency_stop_keeps_the_points(hands):
     hands.connect()
-    hands.click(hands.page.capture_form.auto)
     hands.hold()
+    assert blue(hands.page) == [], "the hand moves the pendulum, and each rest is captured by itself"
+    hands.click(hands.page.capture_form.auto)
+    assert blue(hands.page) == ["Capture"]
     hands.drag_to(hands.rest() + 0.1)
     hands.rest()
     hands.until(lambda: "capture key" in hands.page.note.text())
