@@ -48,6 +48,8 @@ class Controller(QObject):
     message = Signal(str, str)
     """Emitted with a level (info, warning, error) and a text."""
     angle_unit_changed = Signal()
+    computing = Signal()
+    """Emitted when `compute` does something else."""
     reported = Signal(Path)
     """Emitted after a report was written."""
 
@@ -93,7 +95,7 @@ class Controller(QObject):
         self._remember(with_servo=servo is None)
         self._connect()
         self._closed = False
-        self._looked = ServoView()
+        self._looked, self._doing = ServoView(), ""
         self._timer = self._every(TICK, self._tick)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._tidying = self._every(TIDY, self._tidy)
@@ -259,6 +261,9 @@ class Controller(QObject):
         self.background.poll()
         self.computations.tick()
         self.activities.tick()
+        if self.compute.doing != self._doing:
+            self._doing = self.compute.doing
+            self.computing.emit()
 
     def _tidy(self) -> None:
         if not self.servo.busy:

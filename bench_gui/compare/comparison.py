@@ -14,7 +14,7 @@ from bench_gui.state.models import CATALOGUE, IDENTIFIED, ModelEntry, ModelList
 from bench_gui.work import simulations
 from bench_gui.work.background import Background
 from bench_gui.work.compute_process import ComputeProcess
-from core.base.words import counted
+from core.base.words import capitalised, counted
 from core.motion.recording import Recording
 from core.servo.terms import FRICTION_MODELS, RICHEST
 
@@ -112,6 +112,7 @@ class Comparison(QObject):
         """Name of the recorded channel in the overlay."""
         self.picture = Picture()
         self.waiting = False
+        """True while simulations of the picture are awaited."""
         self.book = ErrorBook()
         self._untouched = True
         """True until the user chooses models in this session."""
@@ -137,6 +138,11 @@ class Comparison(QObject):
         runs, entries = [run.id for run in self.runs], self.entries
         missing = sum(len(self.book.missing(entry, runs)) for entry in entries)
         return len(runs) * len(entries) - missing, len(runs) * len(entries)
+
+    @property
+    def doing(self) -> str:
+        """Current work of the compute process, as a sentence."""
+        return f"{capitalised(self._compute.doing or 'simulating the runs')}…"
 
     def title(self, runs: Sequence[str] | None = None) -> str:
         """Session, runs and models in one line, for exported plots; None: all chosen runs."""
@@ -189,6 +195,9 @@ class Comparison(QObject):
             self.picture, self.waiting = Picture(), False
             self.changed.emit()
             return
+        if not self.picture.recordings:
+            self.picture = Picture(total=len(chosen))
+            self.changed.emit()
         self.waiting = bool(entries)
         channel = self.channel
         recordings: list[Recording] | None = None
@@ -227,16 +236,9 @@ class Comparison(QObject):
         if entries:
             models = {e.key: e.model for e in entries}
             self._background.submit(
-                "compute",
-                self._compute.call,
-                simulations.overlays,
-                path,
-                runs,
-                models,
-                channel,
-                done=simulated,
-                failed=failed,
-            )
+                "compute", self._compute.call, simulations.overlays, path, runs, models, channel,
+                done=simulated, failed=failed,
+            )  # fmt: skip
 
     def show_channel(self, name: str) -> None:
         """Draw another channel of the same runs."""

@@ -57,7 +57,7 @@ class Head(QWidget):
         elif cut:
             text = f"Runs {picture.first + 1} to {last} of {picture.total}; errors cover all runs"
         elif drawing and comparison.waiting:
-            text = "Simulating…"
+            text = comparison.doing
         elif judging:
             text = f"{known} of {counted(all_of_them, 'error')} known"
         left_out = self._library.left_out(comparison.runs) if recordings else ""

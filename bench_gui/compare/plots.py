@@ -116,7 +116,7 @@ class ComparePlots(QWidget):
         for chart in self.charts:
             chart.view.sigRangeChanged.connect(lambda *_, chart=chart: self._follow(chart))
             chart.view.sigRangeChangedManually.connect(self._zoom)
-        self._unit = RADIANS
+        self._unit, self._doing = RADIANS, ""
         self._picture = Picture()
         self._alone = ""
         """Id of the run that is shown alone; empty: all are shown."""
@@ -177,6 +177,11 @@ class ComparePlots(QWidget):
         if another and not self._zoomed:
             self.fit()
 
+    def tell(self, doing: str) -> None:
+        """Show what is being done where the simulations will be."""
+        self._doing = doing
+        self._name_axes()
+
     def show_picture(self, picture: Picture) -> None:
         """Draw recordings, and the simulations that are ready."""
         another = [picture.channel, *(r.id for r in picture.recordings)] != [
@@ -192,7 +197,7 @@ class ComparePlots(QWidget):
             self._alone = ""
         self._arrange()
         channel = shown(picture.channel, self._unit)
-        self._name_axes(channel)
+        self._name_axes()
         pieces = len(picture.recordings) * (1 + len(picture.models))
         wide = pieces <= MOST_WIDE
         line = MEASURED._replace(width=MEASURED_WIDTH if wide else 1.0)
@@ -313,24 +318,26 @@ class ComparePlots(QWidget):
             return entry.title
         return f"{entry.title}  {milliradians(mean)} mrad"
 
-    def _name_axes(self, channel: Shown) -> None:
+    def _name_axes(self) -> None:
+        channel = shown(self._picture.channel, self._unit)
         name = channel.title.lower()
         missing = f"This run does not contain {name}, and no model simulates it"
-        waiting = "Simulating…" if self._picture.models else "No models chosen: choose models at the right"
+        waiting = self._doing if self._picture.models else "No models chosen: choose models at the right"
         none = f"Models do not simulate {name}, or this run does not contain it"
         if not self._picture.recordings:
-            missing = waiting = Chart.empty_text
+            missing = waiting = "Reading the runs…" if self._picture.total else "No runs are chosen"
         below = none if any(run.position for run in self._simulated_runs()) else waiting
         difference = self.below == DIFFERENCE
         if difference and "" in self._pair:
             below = "Choose two of the compared models at the right"
         for cell in self.cells:
             cell.overlay.set_left(channel.title, channel.unit)
-            cell.overlay.empty_text, cell.residual.empty_text = missing, below
+            cell.overlay.say(missing)
+            cell.residual.say(below)
             cell.residual.set_left("Difference" if difference else "Error", channel.error_unit)
         if self.below == SPECTRUM:
             self.spectrum.set_left("Error", f"{channel.error_unit or 1}/√Hz")
-            self.spectrum.empty_text = below
+            self.spectrum.say(below)
 
     def _simulated_runs(self) -> list[SimulatedRun]:
         overlays = self._picture.overlays

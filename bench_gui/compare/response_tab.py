@@ -95,8 +95,7 @@ class ResponseTab(QWidget):
         self._found = found
         self._curves.clear()
         for chart in (self.magnitude, self.phase):
-            chart.empty_text = found.reason
-            chart.viewport().update()
+            chart.say(found.reason)
         self.phase.setVisible(found.measured is not None)
         entries = [LegendEntry("measured", "measured", WIDE)] if found.measured is not None else []
         shown = [("measured", "measured", found.measured, WIDE)]

@@ -86,6 +86,7 @@ class CompareView(TaskPage):
         controller.model_list.changed.connect(self._invalidate)
         controller.model_list.current_changed.connect(lambda: self._arrived(MODELS))
         comparison.choice_changed.connect(self._invalidate)
+        controller.computing.connect(self._say)
         comparison.changed.connect(lambda: self._arrived(OVERLAY))
         comparison.errors_changed.connect(self._errors_arrived)
         self.errors.run_wanted.connect(self.show_run)
@@ -292,4 +293,5 @@ class CompareView(TaskPage):
 
     def _say(self) -> None:
         tab = self.tabs.current
+        self.plots.tell(self._controller.comparison.doing)
         self.head.say(drawing=tab == OVERLAY, judging=tab in JUDGING, recordings=tab != ARM)

@@ -179,6 +179,8 @@ class IdentifyView(TaskPage):
         self.form.changed.connect(self._enable)
         self.overlay.picked.connect(self._pick_run)
         self._overlaying.changed.connect(lambda: self.overlay.show_overlay(self._overlaying.shown))
+        for awaited in (self._overlaying.changed, controller.computing):
+            awaited.connect(lambda: self.overlay.await_motion(self._overlaying.sentence, self._overlaying.simulating))
         self._overlaying.problem.connect(lambda text: controller.message.emit("error", text))
 
     def entered(self) -> None:

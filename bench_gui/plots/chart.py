@@ -377,6 +377,12 @@ class Chart(pg.GraphicsView):
         self.fit()
         event.accept()
 
+    def say(self, text: str) -> None:
+        """Set the sentence that is shown while the plot is empty."""
+        if text != self.empty_text:
+            self.empty_text = text
+            self.viewport().update()
+
     @property
     def is_empty(self) -> bool:
         """True if no point is visible."""

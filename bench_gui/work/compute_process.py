@@ -16,6 +16,7 @@ from typing import Any
 
 from bench_gui.work.background import in_words
 from bench_gui.work.memory import return_free_memory, return_memory_early
+from core.base.announcements import listen
 from core.base.errors import ServoBenchError
 from drivers import timing
 
@@ -35,6 +36,8 @@ class ComputeProcess:
         self._process: SpawnProcess | None = None
         self._pipe: Connection | None = None
         self._closed = False
+        self.doing = ""
+        """What the process announced last; empty between two calls."""
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function of a module in the process and return its result.
@@ -45,10 +48,14 @@ class ComputeProcess:
         pipe = self._ready()
         try:
             pipe.send((function, arguments))
-            good, answer = pipe.recv()
+            while (answer := pipe.recv())[0] is None:
+                self.doing = answer[1]
         except (EOFError, OSError):
             self._forget()
             raise ComputeProcessError("the computing process ended unexpectedly; try again") from None
+        finally:
+            self.doing = ""
+        good, answer = answer
         if not good:
             raise ComputeProcessError(answer)
         return answer
@@ -75,6 +82,7 @@ class ComputeProcess:
             if self._closed:
                 raise ComputeProcessError("the window is closing")
             if self._process is None or self._pipe is None:
+                self.doing = "loading the program"
                 context = get_context("spawn")
                 here, there = context.Pipe()
                 process = context.Process(target=_serve, args=(there,), name="compute", daemon=True)
@@ -102,6 +110,13 @@ def _serve(pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     lower_priority(NICENESS)
     return_memory_early()
+    sending = threading.Lock()  # announcements come from any thread
+
+    def tell(text: str) -> None:
+        with sending:
+            pipe.send((None, text))
+
+    listen(tell)
     while _answer(pipe):
         return_free_memory()
 

@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench_gui.identify.fit.messages import CostCurve, FitOverlay
+from core.base.announcements import announce
 from core.base.errors import ServoBenchError
+from core.base.words import counted
 from core.identification.overlay import JudgedRun, overlay, worst_first
 from core.motion.frequency import (
     NO_BAND,
@@ -96,6 +98,7 @@ FEWEST_DRIVEN = 64
 
 def warm_up(servo: str) -> None:
     """Load the compiled kernels of a servo, so that the first overlay does not wait for them."""
+    announce("loading the program")
     from core.motion.simulation import simulate_trajectory
 
     shipped = shipped_models(servo)
@@ -123,17 +126,18 @@ def overlays(
             problems.append(f"{model.title}: none of these runs is of servo {model.servo}")
             continue
         try:
-            verdict = evaluate(model, fitting)
-            for recording, score in zip(fitting, verdict.runs, strict=True):
+            for place, recording in enumerate(fitting, start=1):
+                announce(f"simulating {_one_of(place, fitting)} with {model.friction.upper()}")
                 motion, run = simulate_recording(model, recording), found[recording.id]
-                run.position[key], run.mae[key] = motion.position, score.mae
+                run.position[key], run.mae[key] = motion.position, evaluate(model, [recording]).mean_mae
                 shown = getattr(motion, channel, None)
                 if shown is not None:
                     run.shown[key] = shown
                     measured = on_grid(recording)[0].channels.get(channel)
                     if measured is not None:
                         run.error[key] = shown - measured
-            means[key] = verdict.mean_mae
+            announce(f"checking the errors of {model.friction.upper()}")
+            means[key] = float(np.mean([found[recording.id].mae[key] for recording in fitting]))
             warning = step_warning(model, fitting)
             if warning:
                 problems.append(f"{model.title}: {warning}")
@@ -199,9 +203,10 @@ def _load(session: Path, runs: Sequence[str]) -> list[Recording]:
     for run in runs:
         part = (annotations[run].trim_begin, annotations[run].trim_end) if run in annotations else (None, None)
         keys[run] = (str(session), run, *part)
-    missing = [run for run in runs if keys[run] not in _LOADED]
-    fresh = dict(zip(missing, opened.load_for_fit(missing), strict=True))
-    recordings = [fresh[run] if run in fresh else _LOADED.pop(keys[run]) for run in runs]
+    recordings: list[Recording] = []
+    for place, run in enumerate(runs, start=1):
+        announce(f"reading {_one_of(place, runs)}")
+        recordings.append(_LOADED.pop(keys[run], None) or opened.load_for_fit([run])[0])
     _LOADED.update(zip(keys.values(), recordings, strict=True))
     size = sum(map(_size, _LOADED.values()))
     for key in list(_LOADED):
@@ -209,6 +214,10 @@ def _load(session: Path, runs: Sequence[str]) -> list[Recording]:
             break
         size -= _size(_LOADED.pop(key))
     return recordings
+
+
+def _one_of(place: int, runs: Sequence[object]) -> str:
+    return f"run {place} of {len(runs)}" if len(runs) > 1 else "the run"
 
 
 def _size(recording: Recording) -> int:
@@ -244,11 +253,11 @@ def fitted_overlay(
     initial: model at the start of the search, simulated on the same run; None: not shown.
     judged: the runs' errors under this model, if they are known.
     """
-    from sessions import Session
-
-    opened = Session.open(session)
-    judged = judged or worst_first(model, opened.load_for_fit(runs), dt=dt, supply=supply)
-    (run,) = opened.load_for_fit([chosen if chosen in runs else judged[0].id])
+    if not judged:
+        recordings = _load(session, runs)
+        announce(f"simulating {counted(len(runs), 'run')} with {model.friction.upper()}")
+        judged = worst_first(model, recordings, dt=dt, supply=supply)
+    (run,) = _load(session, [chosen if chosen in runs else judged[0].id])
     return FitOverlay(model.friction, judged, overlay(model, run, initial, dt=dt, supply=supply))
 
 

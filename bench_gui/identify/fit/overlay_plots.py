@@ -59,6 +59,7 @@ class OverlayPlots(QWidget):
             column.addWidget(chart, share)
         self._unit = RADIANS
         self._shown = FitOverlay()
+        self._awaiting = False
         self._offered: tuple[JudgedRun, ...] = ()
         self._placed = ""
         themes.follow(self._paint)
@@ -95,14 +96,25 @@ class OverlayPlots(QWidget):
             y = values[key]
             curve.setData(*(([], []) if run is None or y is None else min_max(run.time, y * factor, COLUMNS)))
             curve.setVisible(self.legend.shown(key))
-        simulated = values[RESIDUAL] is not None
-        self.residual.setVisible(simulated)
-        self.position.set_bottom("" if simulated else "Time [s]")
+        self._show_residual()
         self._offer(overlay)
         if run is not None and run.id != self._placed:
             self._placed = run.id
             self.position.fit()
             self.residual.fit()
+
+    def await_motion(self, sentence: str, simulated: bool) -> None:
+        """Show what is awaited in the place of its curves; simulated: it is a simulation."""
+        self._awaiting = simulated
+        for chart in (self.position, self.residual):
+            chart.say(sentence or Chart.empty_text)
+        self._show_residual()
+
+    def _show_residual(self) -> None:
+        run = self._shown.run
+        shown = run is not None and (self._awaiting or run.simulated is not None)
+        self.residual.setVisible(shown)
+        self.position.set_bottom("" if shown else "Time [s]")
 
     def _offer(self, overlay: FitOverlay) -> None:
         with QSignalBlocker(self.run):

@@ -9,6 +9,7 @@ from bench_gui.state.library import Library
 from bench_gui.work import simulations
 from bench_gui.work.background import Background
 from bench_gui.work.compute_process import ComputeProcess
+from core.base.words import capitalised
 from core.identification.overlay import JudgedRun, RunOverlay
 from core.motion.recording import Recording
 
@@ -33,6 +34,15 @@ class Overlaying(QObject):
         self.chosen = ""
         """Id of the run that the user picked; empty: the worst one."""
         self.shown = NOTHING
+        self._sentence = ""
+        self.simulating = False
+        """True while a simulation is awaited from the compute process."""
+
+    @property
+    def sentence(self) -> str:
+        """Sentence in the place of the curves until they are there; empty if nothing is awaited."""
+        doing = self._compute.doing or "simulating the runs"
+        return f"{capitalised(doing)}…" if self.simulating else self._sentence
 
     def forget(self) -> None:
         """Drop everything: another session or another search."""
@@ -50,7 +60,7 @@ class Overlaying(QObject):
         shown = next((run.id for run in runs if run.id == self.chosen), runs[0].id if runs else "")
         if self._question == (shown, runs):
             return
-        asked = self._ask((shown, runs))
+        asked = self._ask((shown, runs), f"Reading run {shown.split('_')[0]}…" if shown else "")
 
         def loaded(recordings: list[Recording]) -> None:
             if asked == self._asked:
@@ -58,6 +68,7 @@ class Overlaying(QObject):
                 self._show(FitOverlay("", runs, RunOverlay(run.id, run.time - run.time[0], run.position)))
 
         if shown:
+            self.changed.emit()
             self._library.load_used([shown], loaded)
         else:
             self._show(NOTHING)
@@ -73,6 +84,8 @@ class Overlaying(QObject):
         if self._question == question or path is None:
             return
         asked = self._ask(question)
+        self.simulating = True
+        self.changed.emit()
         judged = next((overlay.runs for one, overlay in self._known.values() if one is row), ())
 
         def simulated(overlay: FitOverlay) -> None:
@@ -82,6 +95,8 @@ class Overlaying(QObject):
 
         def failed(message: str) -> None:
             if asked == self._asked:
+                self.simulating, self._sentence = False, f"The motion cannot be shown: {message}"
+                self.changed.emit()
                 self.problem.emit(message)
 
         request = result.request
@@ -90,11 +105,11 @@ class Overlaying(QObject):
             row.initial, request.dt, request.supply, judged, self.chosen, done=simulated, failed=failed,
         )  # fmt: skip
 
-    def _ask(self, question: object) -> int:
+    def _ask(self, question: object, sentence: str = "") -> int:
         self._asked += 1
-        self._question = question
+        self._question, self._sentence, self.simulating = question, sentence, False
         return self._asked
 
     def _show(self, overlay: FitOverlay) -> None:
-        self.shown = overlay
+        self.shown, self.simulating = overlay, False
         self.changed.emit()

@@ -115,15 +115,26 @@ def test_a_simulation_that_is_there_before_the_runs_are_read_is_drawn_with_them(
     assert seen(tab.plots.cells[0].overlay, controller.model_list.entry(M6).title) is not None
 
 
-def test_before_runs_are_read_nothing_is_said_of_them(person, swept, tmp_path):
+def test_what_is_awaited_is_said_in_the_place_of_the_curves(person, swept, tmp_path):
+    """First that the runs are read, then what the compute process does, in the plots and above them."""
     person.window.show_task(COMPARE)
-    plots, read = person.window.compare.plots, threading.Event()
-    person.controller.library.opened.connect(lambda: person.controller.background.submit("session", read.wait))
+    view, read, simulate = person.window.compare, threading.Event(), threading.Event()
+    controller = person.controller
+    cell, note = view.plots.cells[0], view.head.note
+    controller.library.opened.connect(lambda: controller.background.submit("session", read.wait))
+    controller.background.submit("compute", simulate.wait)
     person.open(shutil.copytree(swept, tmp_path / "swept"))
-    person.until(lambda: person.controller.comparison.waiting)
-    assert [chart.empty_text for chart in (plots.cells[0].overlay, plots.cells[0].residual)] == [Chart.empty_text] * 2
+    person.until(lambda: controller.comparison.waiting)
+    said = cell.overlay.empty_text, cell.residual.empty_text
     read.set()
+    person.until(lambda: not cell.overlay.is_empty)
+    controller.compute.doing = "simulating run 1 of 2 with M6"
+    person.until(lambda: cell.residual.empty_text == note.text() == "Simulating run 1 of 2 with M6…")
+    controller.compute.doing = ""
+    simulate.set()
     settle(person)
+    assert said == ("Reading the runs…", "Reading the runs…")
+    assert (cell.residual.is_empty, note.text()) == (False, "")
 
 
 def test_what_is_not_simulated_is_said_where_it_would_be(compared):

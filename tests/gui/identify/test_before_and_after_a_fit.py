@@ -4,9 +4,11 @@ import json
 import os
 import re
 import shutil
+import threading
 from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
@@ -19,6 +21,7 @@ from bench_gui.identify.coverage.panel import HINT, TIMING
 from bench_gui.identify.coverage.panel import TERMS as COVERED
 from bench_gui.identify.crossvalidation.form import CrossValidationForm
 from bench_gui.identify.crossvalidation.panel import EMPTY, FOLDS, REPETITIONS, TERMS, TRANSFER
+from bench_gui.identify.fit.messages import FitOverlay
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.identify.material import Material
 from bench_gui.identify.next_recording.compute import ProposeJob, propose
@@ -30,6 +33,7 @@ from core.base.sealed import parse_sealed
 from core.identification.evidence.certainty import ALL
 from core.identification.next.design import next_recordings
 from core.identification.next.proposal import Narrowing, Proposal
+from core.identification.overlay import RunOverlay
 from core.identification.request import IdentificationRequest
 from core.practice.plan import Cell, GridPlan
 from core.servo.catalogue import load_servo
@@ -371,6 +375,27 @@ def test_searches_are_gone_on_with_only_where_they_are_the_same(tmp_path):
     assert folder_for(other, tmp_path, fitted) != fitted
     (fitted / CROSSVALIDATION_REQUEST).write_text("{")
     assert folder_for(question, tmp_path, None) != fitted
+
+
+def test_a_stored_result_says_what_is_awaited_until_its_curves_are_there(person, identified):
+    """In the place of the residual beside a measured motion, otherwise in that of both."""
+    page, controller, simulate = person.window.identify, person.controller, threading.Event()
+    page.tabs.show_part(page.overlay)
+    controller.background.submit("compute", simulate.wait)
+    person.open(identified)
+    person.until(lambda: page.overlay.position.empty_text == "Simulating the runs…")
+    controller.compute.doing = "reading run 1 of 3"
+    person.until(lambda: page.overlay.residual.empty_text == "Reading run 1 of 3…")
+    measured = FitOverlay("", (), RunOverlay("0001", np.arange(2.0), np.zeros(2)))
+    page.overlay.show_overlay(measured)
+    beside_measured = page.overlay.residual.isVisible()
+    controller.compute.doing = ""
+    simulate.set()
+    person.until(lambda: page.overlay.shown.run is not None and page.overlay.shown.run.simulated is not None)
+    assert beside_measured
+    assert page.overlay.residual.isVisible()
+    page.overlay.show_overlay(measured)
+    assert not page.overlay.residual.isVisible()
 
 
 def test_profiles_and_a_bootstrap_are_kept_beside_the_result(person, view, identified, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 
 from bench_gui.work.process import Line, Share
 from core.base.announcements import announce
@@ -49,3 +50,11 @@ def compile_first(job: object, line: Line) -> None:
     announce("compiling the simulation, about 30 s, once")
     while not line.stop_asked():
         time.sleep(0.01)
+
+
+def announce_and_wait(text: str, file: Path) -> str:
+    """Announce something and wait for a file."""
+    announce(text)
+    while not file.exists():
+        time.sleep(0.01)
+    return "done"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -12,7 +13,7 @@ from bench_gui.work.computation import Computation, Computations
 from bench_gui.work.compute_process import ComputeProcess, ComputeProcessError
 from bench_gui.work.process import Share
 from bench_gui.work.progress_row import ProgressRow
-from tests.gui.work.jobs import compile_first, count, fail, halves, vanish, wait
+from tests.gui.work.jobs import announce_and_wait, compile_first, count, fail, halves, vanish, wait
 from tests.waiting import wait_until
 
 
@@ -155,6 +156,17 @@ def test_the_compute_process_goes_on_after_what_cannot_be_sent_after_an_error_an
         os.kill(process, 0)
     with pytest.raises(ComputeProcessError, match="closing"):
         compute.call(int, "7")
+
+
+def test_the_compute_process_names_what_it_is_doing(compute, tmp_path):
+    """From the loading of the program until the answer."""
+    with ThreadPoolExecutor(1) as lane:
+        answer = lane.submit(compute.call, announce_and_wait, "reading run 1 of 2", tmp_path / "read")
+        wait_until(lambda: compute.doing == "loading the program")
+        wait_until(lambda: compute.doing == "reading run 1 of 2")
+        (tmp_path / "read").touch()
+        assert answer.result() == "done"
+    assert compute.doing == ""
 
 
 def test_an_announcement_is_the_step_of_the_job_and_leaves_its_share(listening, qapp):
