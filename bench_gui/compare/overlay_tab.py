@@ -31,10 +31,10 @@ class OverlayTab:
         self.tools = PlotTools(
             plots.charts,
             plots,
-            lambda: comparison.title(list(plots.shown)),
+            self._title,
             controller.save_plot,
             fit=plots.fit,
-            exported=plots.exported,
+            exported=lambda: plots.exported(self._title()),
         )
         self.playback = Playback(plots)
         for part in (self.tools.readout, self.playback):
@@ -95,6 +95,9 @@ class OverlayTab:
             self._show_below()
         self.plots.show_picture(picture)
         self._say_difference()
+
+    def _title(self) -> str:
+        return self._controller.comparison.title(list(self.plots.shown))
 
     def play(self) -> None:
         """Show the pendulum and play the motion."""

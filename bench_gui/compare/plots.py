@@ -17,6 +17,7 @@ from bench_gui.compare.channels import Shown, shown
 from bench_gui.compare.comparison import MOST_DRAWN, POSITION, Picture
 from bench_gui.plots.chart import Chart
 from bench_gui.plots.curves import Curves
+from bench_gui.plots.export import gather
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.plots.styles import GOAL, MEASURED, Style
 from bench_gui.state.models import ModelEntry
@@ -24,6 +25,7 @@ from bench_gui.theme import themes
 from bench_gui.widgets.fields import tool, vbox
 from bench_gui.work.simulations import SimulatedRun
 from core.base.units import RADIANS, AngleUnit, milliradians
+from core.document.plot import Plot
 from core.motion.recording import Recording
 from core.motion.trajectories import title_of
 from core.servo.bench import Bench
@@ -127,6 +129,7 @@ class ComparePlots(QWidget):
         self.difference: float | None = None
         """Mean absolute difference of the two models in the channel's unit of errors; None without one."""
         self._curves = Curves()
+        self._columns = 1
 
     @property
     def charts(self) -> list[Chart]:
@@ -154,10 +157,18 @@ class ComparePlots(QWidget):
         self._charts.addWidget(chart, 6)
         return chart
 
-    def exported(self) -> list[Chart]:
-        """The visible charts."""
-        charts: list[Chart] = [chart for cell in self.shown.values() for chart in (cell.overlay, cell.residual)]
-        return [*charts, self.spectrum] if self.below == SPECTRUM else charts
+    def exported(self, title: str) -> Plot:
+        """The visible plots, arranged as on the page."""
+        cells, wide = list(self.shown.values()), self._columns
+        kinds = ("overlay",) if self.below == SPECTRUM else ("overlay", "residual")
+        charts: list[Chart | None] = []
+        for first in range(0, len(cells), wide):
+            row = cells[first : first + wide]
+            for kind in kinds:
+                charts += [*(getattr(cell, kind) for cell in row), *[None] * (wide - len(row))]
+        if self.below == SPECTRUM:
+            charts += [self.spectrum, *[None] * (wide - 1)]
+        return gather(charts, title, wide)
 
     def set_unit(self, unit: AngleUnit) -> None:
         """Show angles in a unit."""
@@ -286,7 +297,7 @@ class ComparePlots(QWidget):
         there = list(self.shown.values()) or self.cells[:1]
         columns = max(1, self.width() // NARROWEST)
         rows = -(-len(there) // columns)
-        columns = -(-len(there) // rows)
+        self._columns = columns = -(-len(there) // rows)
         for cell in self.cells:
             cell.setVisible(cell in there)
         for place, cell in enumerate(there):

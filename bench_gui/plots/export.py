@@ -54,20 +54,23 @@ def on_paper(colour: str) -> str:
     return _on_paper().get(colour.lower(), colour)
 
 
-def gather(charts: Sequence[Chart], title: str) -> Plot:
-    """Collect the visible contents of stacked charts; charts without a curve are left out."""
-    heights = [max(1, chart.height()) for chart in charts]
-    mean = sum(heights) / len(heights)
-    panels = []
-    for chart, height in zip(charts, heights, strict=True):
+def gather(charts: Sequence[Chart | None], title: str, columns: int = 1) -> Plot:
+    """Collect the visible contents of charts, row by row; stacked charts without a curve are left out."""
+    heights = [max(1, chart.height()) for chart in charts if chart is not None]
+    mean = sum(heights) / max(1, len(heights))
+    panels: list[CurvePanel | None] = []
+    for chart in charts:
+        if chart is None:
+            panels.append(None)
+            continue
         x_range, y_range = ((float(low), float(high)) for low, high in chart.view.viewRange())
         x_range = chart.value_at(x_range[0]), chart.value_at(x_range[1])
         curves = tuple(_printed(curve.within(x_range)) for curve in chart.seen())
-        if not any(len(curve.x) for curve in curves):
+        if columns == 1 and not any(len(curve.x) for curve in curves):
             continue
         panels.append(
             CurvePanel(
-                left=labelled(chart.full_name, chart.left[1]),
+                left=labelled(*chart.left),
                 bottom=labelled(*chart.bottom),
                 x_range=x_range,
                 y_range=(10.0 ** y_range[0], 10.0 ** y_range[1]) if chart.logarithmic else y_range,
@@ -75,10 +78,11 @@ def gather(charts: Sequence[Chart], title: str) -> Plot:
                 areas=tuple(_printed_area(area) for area in chart.seen_areas()),
                 log=chart.logarithmic,
                 log_bottom=chart.log_bottom,
-                height=height / mean,
+                height=max(1, chart.height()) / mean,
+                of=chart.belongs_to,
             )
         )
-    return Plot(title, tuple(panels))
+    return Plot(title, tuple(panels), columns)
 
 
 def _printed(curve: PlotCurve) -> PlotCurve:

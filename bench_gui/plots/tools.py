@@ -31,7 +31,7 @@ class PlotTools:
         *,
         symbol: str = "t",
         fit: Callable[[], object] | None = None,
-        exported: Callable[[], Sequence[Chart]] | None = None,
+        exported: Callable[[], Plot] | None = None,
     ) -> None:
         """Create the tools of some charts.
 
@@ -42,13 +42,13 @@ class PlotTools:
             save: `Controller.save_plot`.
             symbol: name of the lower axis.
             fit: shows everything; None fits each chart.
-            exported: returns the charts to export; None: all.
+            exported: returns what to export; None: all charts, stacked.
         """
         self._charts = tuple(charts)
         self.fit = fit or self._fit_all
         self.cursors = DeltaCursors(self._charts)
         self.readout = CursorReadout(self.cursors, symbol, lambda: self._charts[-1].bottom[1])
-        self.export = PlotExport(shown, lambda: gather(exported() if exported else self._charts, title()), save)
+        self.export = PlotExport(shown, exported or (lambda: gather(self._charts, title())), save)
         self.cursor_button: QToolButton = tool(
             "Cursors", "Show two cursors that read values and differences from the curves"
         )

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 NUMBERS = ".csv"
 PICTURES = (".svg", ".png", ".pdf")
 PAPER = "#ffffff"
-WIDTH = 8.0
-"""Width of a figure [in]."""
+WIDTH, NARROWEST = 8.0, 2.8
+"""Width of a figure, and of one of several panels side by side, with room for the name of its run [in]."""
 CURVES_HEIGHT, ALONE_HEIGHT, BARS_HEIGHT, HEAT_HEIGHT = 2.3, 4.4, 3.4, 3.6
 """Height of a panel [in]."""
 WIDEST_BAR = 0.3
@@ -81,7 +81,9 @@ def plot_figure(contents: Plot) -> Figure:
     heights = [max(map(_height, panels[i : i + columns])) for i in range(0, len(panels), columns)]
     if len(panels) == 1 and isinstance(panels[0], CurvePanel):
         heights = [ALONE_HEIGHT * panels[0].height]
-    figure = Figure(figsize=(WIDTH, sum(heights) + 0.9), layout="constrained", facecolor=PAPER)
+    figure = Figure(
+        figsize=(max(WIDTH, columns * NARROWEST), sum(heights) + 0.9), layout="constrained", facecolor=PAPER
+    )
     if contents.title:
         figure.suptitle(contents.title, fontsize=9.5, x=0.01, ha="left")
     ranges = {panel.x_range if isinstance(panel, CurvePanel) else None for panel in panels}
@@ -98,9 +100,15 @@ def plot_figure(contents: Plot) -> Figure:
         .ravel()
         .tolist()
     )
-    for axes, panel in zip(places, panels, strict=True):
-        if isinstance(panel, CurvePanel):
+    for place, (axes, panel) in enumerate(zip(places, panels, strict=True)):
+        if panel is None:
+            axes.set_axis_off()
+        elif isinstance(panel, CurvePanel):
             _draw_curves(axes, panel)
+            if panel.of:
+                _fit_in(axes, panel, panels[place - columns] if place >= columns else None, place % columns == 0)
+            elif columns > 1 and place % columns == 0 and not any(panels[place + 1 : place + columns]):
+                axes.set_subplotspec(axes.get_gridspec()[place // columns, :])  # as wide as all runs
         elif isinstance(panel, BarPanel):
             _draw_bars(axes, panel)
         elif isinstance(panel, HeatPanel):
@@ -109,7 +117,18 @@ def plot_figure(contents: Plot) -> Figure:
     return figure
 
 
-def _height(panel: Panel) -> float:
+def _fit_in(axes: Axes, panel: CurvePanel, above: Panel | None, first: bool) -> None:
+    """Name a panel of one of several runs, and write on its axes only what no neighbour has; all share their ranges."""
+    if not (isinstance(above, CurvePanel) and above.of == panel.of):
+        axes.set_title(panel.of, fontsize=8.5, loc="left")
+    axes.tick_params(labelsize=8, labelbottom=bool(panel.bottom), labelleft=first)
+    if not first:
+        axes.set_ylabel("")
+
+
+def _height(panel: Panel | None) -> float:
+    if panel is None:
+        return 0.0
     if isinstance(panel, CurvePanel):
         return CURVES_HEIGHT * panel.height
     return max(HEAT_HEIGHT, 0.34 * len(panel.rows) + 1.2) if isinstance(panel, HeatPanel) else BARS_HEIGHT
@@ -271,7 +290,7 @@ def _curve_rows(curves: Sequence[tuple[CurvePanel, PlotCurve]]) -> Iterator[list
     blocks: list[tuple[Array, list[tuple[str, Array]]]] = []
     for panel, curve in curves:
         name, unit = parted(panel.left)
-        title = f"{curve.name}: {name} [{unit or '1'}]"
+        title = ": ".join(filter(None, (curve.name, panel.of, f"{name} [{unit or '1'}]")))
         for x, members in blocks:
             if np.array_equal(x, curve.x):
                 members.append((title, curve.y))

@@ -87,6 +87,8 @@ class CurvePanel:
     height: float = 1.0
     """Share of the picture's height."""
     title: str = ""
+    of: str = ""
+    """What the curves are of, such as a run: title of its first panel, and part of the name of its numbers."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,8 @@ class Plot:
     """Panels under one title."""
 
     title: str
-    panels: tuple[Panel, ...]
+    panels: tuple[Panel | None, ...]
+    """Panels row by row; None leaves a place free."""
     columns: int = 1
     """Number of panels side by side."""
     shared: str = ""

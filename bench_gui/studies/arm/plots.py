@@ -20,7 +20,7 @@ from bench_gui.studies.arm.table import named
 from bench_gui.theme import themes
 from bench_gui.widgets.fields import vbox
 from core.base.units import AngleUnit
-from core.document.plot import Array, Plot
+from core.document.plot import Array, CurvePanel, Plot
 
 TRUTH, TRUE = "truth", MEASURED._replace(width=2.0)
 DASHES = {FITTED: FILE_DASH, PUBLISHED: CATALOGUE_DASH, OWN: IDENTIFIED_DASH, CHOSEN: IDENTIFIED_DASH}
@@ -97,14 +97,15 @@ class ArmPlots(QWidget):
     def plane_contents(self, title: str) -> Plot:
         """Return the plane for export: complete curves, with equal scales on both axes."""
         contents = gather((self.plane,), title)
-        if not contents.panels:
+        plane = next(iter(contents.panels), None)
+        if not isinstance(plane, CurvePanel):
             return contents
         (low, high), (bottom, top) = self.plane.view.viewRange()
         width = max(high - low, PAPER_SHAPE * (top - bottom))
         x, y = (high + low) / 2.0, (top + bottom) / 2.0
         # Curves are not clipped to the visible range: a path that leaves it and returns would be joined by a line.
         panel = replace(
-            contents.panels[0],
+            plane,
             x_range=(x - width / 2.0, x + width / 2.0),
             y_range=(y - width / PAPER_SHAPE / 2.0, y + width / PAPER_SHAPE / 2.0),
             curves=tuple(replace(curve, colour=on_paper(curve.colour)) for curve in self.plane.seen()),

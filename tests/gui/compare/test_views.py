@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 from bench_gui.compare.plots import DIFFERENCE, ERROR, SPECTRUM
 from bench_gui.compare.view import OVERLAY, RESPONSE
 from bench_gui.plots.chart import Chart, pen
+from bench_gui.render.paper import plot_figure
 from bench_gui.shell.tasks import COMPARE
 from bench_gui.theme import load_theme
 from core.base.units import DEGREES, RADIANS
@@ -205,7 +206,24 @@ def test_the_spectrum_is_that_of_the_error(compared):
     assert tab.plots.spectrum.left == ("Error", "mrad/√Hz")
     np.testing.assert_allclose(drawn.x, frequency)
     np.testing.assert_allclose(drawn.y, 1e3 * density, rtol=1e-6)
-    assert [panel.bottom for panel in tab.tools.export.contents().panels][-1] == "Frequency [Hz]"
+    assert [panel.bottom for panel in tab.tools.export.contents().panels if panel][-1] == "Frequency [Hz]"
+
+
+def test_a_picture_has_the_runs_side_by_side_as_on_the_page(compared):
+    tab = compared.window.compare.overlay
+    choose(tab.below, ERROR)
+    contents, cells = tab.tools.export.contents(), list(tab.plots.shown.values())
+    assert contents.columns == len(cells) == 2, "both fit beside each other"
+    titles = [cell.overlay.belongs_to for cell in cells]
+    assert [panel.of for panel in contents.panels] == [*titles, *titles]
+    assert [panel.left for panel in contents.panels] == ["Position [rad]"] * 2 + ["Error [mrad]"] * 2
+    figure = plot_figure(contents)
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [*titles, "", ""]
+    assert [axes.get_ylabel() for axes in figure.axes] == ["Position [rad]", "", "Error [mrad]", ""]
+    tab.plots.show_run(cells[1].run)
+    contents = tab.tools.export.contents()
+    assert (contents.columns, [panel.of for panel in contents.panels]) == (1, [titles[1]] * 2)
+    tab.plots.show_run("")
 
 
 def test_a_sweep_has_a_response_and_another_motion_a_reason(compared):
