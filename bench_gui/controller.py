@@ -118,7 +118,7 @@ class Controller(QObject):
         self._warnings.logged.connect(lambda text: self.journal.add("error", text))
         self.library.notice.connect(lambda text: self.message.emit("info", text))
         self.library.opened.connect(self._remember_session)
-        for other_models in (self.library.runs_changed, self.library.selection_changed, self.connecting.servo_chosen):
+        for other_models in (self.library.runs_changed, self.library.fit_changed, self.connecting.servo_chosen):
             other_models.connect(self._offer_models)
         self.fitting.finished.connect(lambda _: self.comparison.choose_sensibly())
         self.servo.changed.connect(lambda _: self.computations.set_courteous(self.servo.busy))

@@ -129,8 +129,8 @@ class Comparison(QObject):
 
     @property
     def runs(self) -> list[RunSummary]:
-        """Runs that a fit would use, see `sessions.fit_runs`."""
-        return self._library.for_fit()
+        """Runs that a fit would use, or the one that a person looks at."""
+        return self._library.to_look_at()
 
     @property
     def judged(self) -> tuple[int, int]:

@@ -170,7 +170,7 @@ class IdentifyView(TaskPage):
         self.evidence.certifying.changed.connect(self._show_row)
         self.evidence.turned.connect(self._turn)
         library.runs_changed.connect(self._offer)
-        library.selection_changed.connect(self._offer)
+        library.fit_changed.connect(self._offer)
         library.opened.connect(self._forget)
         controller.placing.points_changed.connect(self._offer)
         controller.reported.connect(lambda _: fitting.look_again())

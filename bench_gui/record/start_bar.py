@@ -69,7 +69,7 @@ class StartBar(QWidget):
         queue.changed.connect(self.refresh)
         queue.countdown.counted.connect(lambda _: self.refresh())
         controller.servo.changed.connect(lambda _: self.refresh())
-        for signal in (controller.library.runs_changed, controller.library.selection_changed):
+        for signal in (controller.library.runs_changed, controller.library.fit_changed):
             signal.connect(self.refresh)
 
     def _make_add(self, add_missing: Callable[[], object]) -> QToolButton:

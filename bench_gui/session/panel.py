@@ -221,7 +221,7 @@ class SessionPanel(QFrame):
         rows = self.view.runs
         excluded = sum(annotation.excluded and rows.row_of(run) >= 0 for run, annotation in library.annotations.items())
         used = library.for_fit()
-        left_out = "" if chosen else library.left_out(used)
+        left_out = "" if chosen > 1 else library.left_out(used)
         if left_out:
             parts.append(f"used: {library.selection(used).brief}")
         elif excluded:

@@ -21,10 +21,13 @@ class Choice:
 
 
 def choice_of(runs: Sequence[RunSummary], annotations: Mapping[str, Annotation], selected: Collection[str]) -> Choice:
-    """Choose the selected runs, or all successful ones if none is selected; excluded runs are never used.
+    """Choose the selected runs, or all successful ones; excluded runs are never used.
 
-    This is the rule of `sessions.fit_runs`, applied to the displayed runs.
+    A single run is selected to look at it, so it chooses nothing unless no other can be used. This is the rule of
+    `sessions.fit_runs`, applied to the displayed runs.
     """
+    if len(selected) == 1 and choice_of(runs, annotations, ()).for_fit:
+        selected = ()
     excluded = {run for run, annotation in annotations.items() if annotation.excluded}
     wanted = set(selected)
     chosen = [run for run in runs if (run.id in wanted if wanted else run.id not in excluded)]

@@ -36,7 +36,9 @@ class Library(QObject):
     """Emitted when another session is open."""
     runs_changed = Signal()
     selection_changed = Signal()
-    """Emitted when the selection, or the used part of a selected run, has changed."""
+    """Emitted when the selection has changed."""
+    fit_changed = Signal()
+    """Emitted when the selection, or an edit, has changed what `for_fit` returns or the used part of a run."""
     annotations_changed = Signal()
     trimmed = Signal(object)
     """Emitted with the ids of runs whose used part has changed, list[str]."""
@@ -122,11 +124,13 @@ class Library(QObject):
         return self._choice().servo
 
     def for_fit(self) -> list[RunSummary]:
-        """Return the runs that all tasks use: the selected ones, or all successful ones; never excluded ones.
-
-        This is the rule of `sessions.fit_runs`, applied to the displayed runs.
-        """
+        """Return the runs that all tasks use: two or more selected ones, or all successful ones, see `choice_of`."""
         return list(self._choice().for_fit)
+
+    def to_look_at(self) -> list[RunSummary]:
+        """Return the only selected run unless it is excluded, or the runs of `for_fit`."""
+        alone = [run for run in self.runs if (run.id,) == self.selected and not self.annotation(run.id).excluded]
+        return alone or self.for_fit()
 
     def selection(self, used: Sequence[RunSummary]) -> Selection:
         """Describe which runs of the session are used and which are not."""
@@ -142,12 +146,14 @@ class Library(QObject):
         return "" if selection.complete else selection.text
 
     def select(self, ids: Iterable[str]) -> None:
-        """Select runs by id; an empty selection stands for all."""
-        known = {run.id for run in self.runs}
+        """Select runs by id; an empty selection stands for all, and so does a single run for a fit."""
+        known, before = {run.id for run in self.runs}, self.for_fit()
         selected = tuple(identity for identity in ids if identity in known)
         if selected != self.selected:
             self.selected = selected
             self.selection_changed.emit()
+            if self.for_fit() != before:
+                self.fit_changed.emit()
 
     @property
     def lasting_selection(self) -> tuple[str, ...]:
@@ -453,6 +459,7 @@ class Library(QObject):
         self.runs_changed.emit()
         if changed:
             self.selection_changed.emit()
+            self.fit_changed.emit()
 
     def _look_again(self) -> None:
         """Load runs and annotations that another window or program has added."""
@@ -488,6 +495,7 @@ class Library(QObject):
             self.trimmed.emit(trimmed)
         if uses != before:
             self.selection_changed.emit()
+            self.fit_changed.emit()
 
 
 _WHOLE: tuple[bool, float | None, float | None] = (False, None, None)

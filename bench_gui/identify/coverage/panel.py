@@ -108,7 +108,7 @@ class CoveragePanel(QWidget):
         self._splitter.setSizes([360, 520])
         column.addWidget(self._splitter, 1)
         checking.changed.connect(self.refresh)
-        controller.library.selection_changed.connect(self._supersede)
+        controller.library.fit_changed.connect(self._supersede)
         controller.library.runs_changed.connect(self._compare)
         controller.library.opened.connect(checking.forget)
         self.refresh()

@@ -74,7 +74,7 @@ class CrossValidationPanel(QWidget):
         library = controller.library
         library.opened.connect(lambda: crossvalidating.look_for_earlier(library.results_place))
         library.runs_changed.connect(self._offer)
-        library.selection_changed.connect(self._offer)
+        library.fit_changed.connect(self._offer)
         controller.settings.keep("cross-validation", self.form.state, self.form.restore, self.form.changed)
         self.form.changed.connect(self.refresh)
         controller.fitting.changed.connect(self.refresh)

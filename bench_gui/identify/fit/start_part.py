@@ -32,7 +32,9 @@ class StartPart(QWidget):
         self.obstacle = ProblemCard(QBoxLayout.Direction.TopToBottom)
         self.selection_note: QLabel = label("", "muted")
         self.selection_note.setWordWrap(True)
-        self.selection_note.setToolTip("Select a run in the session to use it though it did not end well")
+        self.selection_note.setToolTip(
+            "Select two or more runs in the session to use only those, also such as did not end well"
+        )
         self.resume_note: QLabel = label("", "muted")
         self.resume_note.setWordWrap(True)
         self.resume_button: QPushButton = button(
@@ -79,7 +81,8 @@ class StartPart(QWidget):
         else:
             self.obstacle.show_problem(wrong.message, way_out(wrong.remedy, self._controller, self._form))
         self.start_button.setEnabled(bool(runs) and not fitting.active and not beside and wrong is None)
-        self.start_button.setText(f"Identify from {counted(len(runs), 'run')}" if runs else "Identify")
+        which = "selected run" if len(library.selected) > 1 else "run"
+        self.start_button.setText(f"Identify from {counted(len(runs), which)}" if runs else "Identify")
         why = beside or ("" if wrong is None else wrong.message)
         why = why or ("an identification is running" if fitting.active else "" if runs else "there are no recordings")
         self.start_button.setToolTip(

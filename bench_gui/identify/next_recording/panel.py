@@ -125,7 +125,7 @@ class ProposalPanel(QWidget):
         proposing.progressed.connect(lambda _: self.status.setText(self._state()))
         controller.library.opened.connect(proposing.forget)
         controller.library.runs_changed.connect(proposing.supersede)
-        controller.library.selection_changed.connect(proposing.supersede)
+        controller.library.fit_changed.connect(proposing.supersede)
         for other_model in (controller.fitting.finished, controller.fitting.judged):
             other_model.connect(lambda _: proposing.supersede())
         controller.setup.changed.connect(self._enable)

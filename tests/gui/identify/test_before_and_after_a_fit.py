@@ -150,6 +150,8 @@ def test_proposed_recordings_go_into_the_queue(person, view, session):
     assert len(controller.queue.waiting) == 1, "once is enough"
 
     controller.library.select([controller.library.runs[0].id])
+    assert "propose again" not in panel.status.text(), "a single run is only looked at"
+    controller.library.select([run.id for run in controller.library.runs[:2]])
     assert "propose again" in panel.status.text()
     controller.connecting.choose_servo("simulated:xl330")
     assert not panel.queue_button.isEnabled()

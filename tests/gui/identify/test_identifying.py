@@ -132,7 +132,13 @@ def test_what_will_be_used_and_what_is_in_the_way_is_said_before_it_begins(perso
     assert view.start_button.isEnabled()
 
     # A rule that leaves nothing of one run.
-    person.window.session.select([person.controller.library.runs[0].id])
+    first, *others = (run.id for run in person.controller.library.runs)
+    person.window.session.select([first])
+    assert start.start_button.text() == "Identify from 3 runs", "a single run is only looked at"
+    person.window.session.select([first, others[0]])
+    assert start.start_button.text() == "Identify from 2 selected runs"
+    person.window.session.editing.exclude(others, "slipped")
+    assert start.start_button.text() == "Identify from 1 selected run"
     assert "none is held out" in card.choice.text()
     view.form.validation.setCurrentIndex(view.form.validation.findData("25%"))
     assert "leaves none" in start.obstacle.text.text()

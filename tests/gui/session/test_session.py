@@ -285,18 +285,33 @@ def test_a_run_is_excluded_for_a_reason(person, session):
     assert view.order.data(index, Qt.ItemDataRole.FontRole).strikeOut()
     assert "the load slipped" in view.order.data(index, Qt.ItemDataRole.ToolTipRole)
     # Selected or not, it is neither compared nor fitted.
-    assert person.controller.comparison.runs == library.for_fit() == []
+    for selected in ([first], []):
+        panel(person).select(selected)
+        assert [run.id for run in person.controller.comparison.runs] == others == [run.id for run in library.for_fit()]
     assert library.left_out(library.for_fit()).startswith(
-        f"0 of {len(library.runs)} runs: 0001 excluded (the load slipped), "
+        f"{len(others)} of {len(library.runs)} runs: 0001 excluded (the load slipped)"
     )
-    panel(person).select([])
-    assert [run.id for run in person.controller.comparison.runs] == others == [run.id for run in library.for_fit()]
     assert [r.id for r in library.for_fit()] == Session.open(session).fit_ids()
     assert "1 excluded" in panel(person).count.text()
     panel(person).select([first])
     person.click(panel(person).head.include_button)
     assert on_disk(person) == {}
     assert files(session) == before
+
+
+def test_a_single_selected_run_is_looked_at_and_changes_no_fit(person, session):
+    person.open(session)
+    library, comparison, heard = person.controller.library, person.controller.comparison, []
+    library.fit_changed.connect(lambda: heard.append([run.id for run in library.for_fit()]))
+    everything = ids(person)
+    panel(person).select(everything[:1])
+    assert [run.id for run in library.for_fit()] == everything
+    assert [run.id for run in comparison.runs] == everything[:1]
+    assert heard == []
+    panel(person).select(everything[:2])
+    assert heard == [everything[:2]] == [[run.id for run in comparison.runs]]
+    panel(person).select(everything[:1])
+    assert heard[1:] == [everything]
 
 
 def test_runs_that_did_not_end_well_are_fitted_only_when_selected(person, tmp_path):
@@ -309,8 +324,12 @@ def test_runs_that_did_not_end_well_are_fitted_only_when_selected(person, tmp_pa
     assert [run.id for run in library.for_fit()] == [good] == session.fit_ids()
     assert library.left_out(library.for_fit()) == "1 of 2 runs: 0002 recovered"
     panel(person).select([crashed])
-    assert [run.id for run in library.for_fit()] == [crashed] == session.fit_ids([crashed])
-    assert library.left_out(library.for_fit()) == "1 of 2 runs: 0001 not chosen"
+    assert [run.id for run in library.for_fit()] == [good], "a single run is only looked at"
+    panel(person).select([good, crashed])
+    assert [run.id for run in library.for_fit()] == [good, crashed] == session.fit_ids([good, crashed])
+    panel(person).editing.exclude([good], "slipped")
+    panel(person).select([crashed])
+    assert [run.id for run in library.for_fit()] == [crashed], "there is no other"
 
 
 def drawn(dialog):
