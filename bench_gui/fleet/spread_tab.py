@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QProgressBar,
     QPushButton,
+    QSizePolicy,
     QSpinBox,
     QVBoxLayout,
     QWidget,
@@ -58,7 +59,7 @@ BUTTONS_IN_ROW = 4
 MOST_JUDGED = 60
 """Maximum number of units for which the mean model is scored automatically: every model is simulated on all runs."""
 BARS, LOW = 260, 190
-"""Width of the bars, height of everything below the table [px]."""
+"""Width of the bars, smallest height of everything below the table [px]."""
 
 
 class SpreadTab(QWidget):
@@ -73,7 +74,7 @@ class SpreadTab(QWidget):
         self._asked = ("", 0)
         """Model and number of fits that the score was requested for."""
         self._judge: Computation[JudgeJob, None, JudgedSpread] = Computation(
-            controller.computations, "Judgement of the spread", judge
+            controller.computations, "Score of the mean model", judge
         )
         self._judge.activity.view = self
         self._judge.finished.connect(self._take_judgement)
@@ -98,7 +99,8 @@ class SpreadTab(QWidget):
         column = vbox(self, spacing=8)
         column.addWidget(self.view, 1)
         below = QWidget()
-        below.setFixedHeight(LOW)
+        below.setMinimumHeight(LOW)
+        below.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         row = hbox(below, spacing=14)
         row.addWidget(self.bars, 1)
         row.addLayout(self._words(), 1)
