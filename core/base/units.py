@@ -88,13 +88,17 @@ def milliradians(value: float | None) -> str:
     return typeset(f"{shown:.2f}" if abs(shown) < 10 else f"{shown:.1f}")
 
 
+EXACT = 0.05
+"""Excess that a rounding up ignores, in its steps."""
+
+
 def about(seconds: float) -> str:
-    """Return a roughly estimated duration [s], e.g. "a few seconds", "about 40 s", "about 25 min"."""
+    """Return a roughly estimated duration [s], rounded up, e.g. "a few seconds", "about 40 s", "about 25 min"."""
     if seconds < 8:
         return "a few seconds"
     if seconds < 90:
-        return f"about {5 * round(seconds / 5)} s"
-    minutes = round(seconds / 60)
+        return f"about {5 * math.ceil(seconds / 5 - EXACT)} s"
+    minutes = math.ceil(seconds / 60 - EXACT)
     if minutes < 60:
         return f"about {minutes} min"
     return f"about {minutes // 60} h" + (f" {minutes % 60:02d} min" if minutes < 600 else "")

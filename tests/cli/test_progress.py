@@ -53,7 +53,7 @@ def test_a_second_stage_has_its_own_pace() -> None:
     said = []
     for now[0], share in ((0.0, 0.0), (1.0, 0.1), (60.0, 0.1), (70.0, 0.0), (270.0, 0.005), (370.0, 0.5)):
         said.append(pace.in_words(share))
-    assert said == ["", "", "60 s of about 10 min", "70 s so far", "4 min 30 s so far", "6 min 10 s of about 11 min"]
+    assert said == ["", "", "60 s of about 10 min", "70 s so far", "4 min 30 s so far", "6 min 10 s of about 12 min"]
 
 
 def test_a_compilation_does_not_make_a_job_look_slow() -> None:
@@ -65,12 +65,22 @@ def test_a_compilation_does_not_make_a_job_look_slow() -> None:
     now[0] = 35.0
     pace.in_words(0.05)
     now[0] = 40.0
-    assert pace.in_words(0.1) == "40 s of about 2 min"
+    assert pace.in_words(0.1) == "40 s of about 3 min"
+
+
+def test_no_more_time_is_spent_than_expected() -> None:
+    """An estimate is rounded up."""
+    now = [0.0]
+    pace = Pace(lambda: now[0])
+    said = []
+    for now[0], share in ((0.0, 0.0), (31.0, 0.99), (141.0, 0.99)):
+        said.append(pace.in_words(share))
+    assert said == ["", "31 s of about 35 s", "2 min 21 s of about 3 min"]
 
 
 def test_an_estimate_is_said_no_finer_than_it_is() -> None:
     assert [about(s) for s in (3.0, 42.0, 150.0, 1490.0, 4000.0, 16_549_200.0)] == [
-        "a few seconds", "about 40 s", "about 2 min", "about 25 min", "about 1 h 07 min", "about 4597 h",
+        "a few seconds", "about 45 s", "about 3 min", "about 25 min", "about 1 h 07 min", "about 4597 h",
     ]  # fmt: skip
 
 
