@@ -70,7 +70,7 @@ class _Teller:
         self._next = self._next_summary = 0.0
 
     def take(self, progress: FleetProgress) -> None:
-        """Process a finished task or another event."""
+        """Process a progress message."""
         if progress.unit:
             self._touched.add(progress.unit)
         unit, _, problem = progress.note.partition(": ")
@@ -79,8 +79,16 @@ class _Teller:
         now = time.monotonic()
         if now >= self._next or progress.note:
             self._next = now + TELL_PERIOD
-            self._line.tell(_step(progress))
-        if now >= self._next_summary and progress.done < progress.tasks:
+            self._line.tell(
+                FleetStep(
+                    done=progress.share,
+                    text=progress.text,
+                    recorded=not progress.computed,
+                    computed=progress.computed,
+                    note=progress.note,
+                )
+            )
+        if self._touched and now >= self._next_summary and progress.done < progress.tasks:
             self._summarise()
 
     def _summarise(self) -> None:
@@ -95,14 +103,3 @@ class _Teller:
         self._line.tell(summarise(assembled(self._plan, self._found, problems=self._problems), self._store.folder))
         now = time.monotonic()
         self._next_summary = now + max(SUMMARY_PERIOD, (now - begun) / SUMMARY_SHARE)
-
-
-def _step(progress: FleetProgress) -> FleetStep:
-    what = f", {progress.unit} {progress.friction.upper() or 'on all units'}" if progress.unit else ""
-    return FleetStep(
-        done=progress.share,
-        text=f"{progress.done} of {progress.tasks}{what}",
-        recorded=not progress.computed,
-        computed=progress.computed,
-        note=progress.note,
-    )

@@ -361,8 +361,8 @@ class FleetView(TaskPage):
         running, summary = self.running, self.running.summary
         if running.reading.active:
             return "Reading the fleet…"
-        if running.active and summary is None:
-            return f"{capitalised(running.latest.text)}…" if running.latest is not None else "Starting…"
+        if running.active:
+            return capitalised(running.activity.words)
         if summary is None:
             return ""
         failed = [unit for unit in summary.units if unit.problem]
@@ -370,7 +370,7 @@ class FleetView(TaskPage):
             f"{counted(len(summary.units), 'unit')} of {summary.servo}",
             f"{summary.done} of {counted(summary.tasks, 'fit')}",
             *([f"{len(failed)} cannot be fitted"] if failed else []),
-            *(["stopped: Start continues with the rest"] if running.stopped and not running.active else []),
+            *(["stopped: Start continues with the rest"] if running.stopped else []),
             *dict.fromkeys(unit.damage for unit in summary.units if unit.damage),
             *summary.problems,
         ]

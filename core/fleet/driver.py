@@ -20,6 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from core.base.errors import ServoBenchError
+from core.base.words import counted
 from core.fleet.plan import Chain, FleetPlan, UnitFacts
 from core.fleet.result import FleetResult, Transfer, UnitResult, assembled
 from core.fleet.store import FleetStore
@@ -46,10 +47,10 @@ class FleetProgress:
     """Number of tasks computed by this run."""
     seconds: float
     """Time since the start of this run [s]."""
-    unit: str
-    """Unit of the last finished task; empty at the beginning."""
-    friction: str
-    """Friction model of that task; empty for a row of the transfer matrix."""
+    text: str
+    """Number of finished fits, and the task in work, e.g. "2 of 16 fits, fitting M1 of unit-003"."""
+    unit: str = ""
+    """Unit of the task that has just finished; empty if none has."""
     note: str = ""
     """Other event in words: a worker was lost, a unit cannot be fitted."""
 
@@ -133,6 +134,7 @@ class _Task:
     """Task to submit, and the handler of its outcome."""
 
     key: str
+    text: str
     unit: UnitFacts
     work: Work
     settle: Callable[[Done], None]
@@ -160,6 +162,8 @@ class _Run:
         self._rows = 0
         self._all_rows = len(plan.units) if len(plan.units) > 1 else 0
         self._facts = {unit.name: unit for unit in plan.units}
+        self._doing = ""
+        """Task in work, in words."""
 
     def fit(self) -> None:
         """Compute all missing fits."""
@@ -168,7 +172,8 @@ class _Run:
             if len(results) < len(chain.keys):
                 self._waiting.append(self._next_fit(chain, results))
                 self._left[chain.unit] += 1
-        self._tell("", "")
+        self._doing = "starting the workers" if self._waiting else ""
+        self._tell()
         self._drain()
 
     @cached_property
@@ -184,10 +189,12 @@ class _Run:
                 task = self._waiting.popleft()
                 running[task.key] = task
                 self.executor.submit(task.key, task.unit, task.work)
+            self._doing = next(task.text for task in running.values())
+            self._tell()
             for done in self.executor.finished(POLL):
                 running.pop(done.key).settle(done)
             for note in self.executor.news():
-                self._tell("", "", note)
+                self._tell(note=note)
 
     def _recalled(self, chain: Chain) -> list[ModelResult]:
         """Return the stored fits from the beginning of a chain."""
@@ -223,9 +230,9 @@ class _Run:
                     self._waiting.appendleft(self._next_fit(chain, [*results, done.value]))
                 else:
                     self._leave(unit)
-            self._tell(chain.unit, friction, f"{chain.unit}: {done.problem}" if done.problem else "")
+            self._tell(chain.unit, f"{chain.unit}: {done.problem}" if done.problem else "")
 
-        return _Task(chain.keys[place], unit, fit, settle)
+        return _Task(chain.keys[place], f"fitting {friction.upper()} of {unit.name}", unit, fit, settle)
 
     def _give_up(self, chain: Chain, place: int, problem: str) -> None:
         """Record that a unit cannot be fitted, and skip the rest of its chain."""
@@ -256,7 +263,7 @@ class _Run:
                 return result
             self.store.put_transfer(known, basis)
         self._rows = len(self.plan.units)
-        self._tell("", "")
+        self._tell()
         return assembled(self.plan, self.found, known, self.problems)
 
     def _transfer(self, friction: str, units: Sequence[UnitResult]) -> Transfer | None:
@@ -272,12 +279,13 @@ class _Run:
             self._rows += 1
             self._computed += 1
             self.executor.release(unit)
-            self._tell(unit.name, "")
+            self._tell(unit.name)
 
         for unit, model in zip(units, models, strict=True):
             judge = Judge(own=model, values=values, dt=request.dt, supply=request.supply)
             facts = unit.facts
-            self._waiting.append(_Task(f"transfer-{facts.name}", facts, judge, partial(settle, facts)))
+            text = f"judging all models on {facts.name}"
+            self._waiting.append(_Task(f"transfer-{facts.name}", text, facts, judge, partial(settle, facts)))
         self._drain()
         if self.stopped:
             return None
@@ -288,7 +296,7 @@ class _Run:
         self.stopped = self.stopped or self.watch.should_stop()
         return self.stopped
 
-    def _tell(self, unit: str, friction: str, note: str = "") -> None:
+    def _tell(self, unit: str = "", note: str = "") -> None:
         seconds = time.monotonic() - self._started
         fits, all_fits = len(self.found) + self._skipped, self.plan.tasks
         self.watch.progressed(
@@ -298,8 +306,8 @@ class _Run:
                 share=(fits + ROW_COST * self._rows) / (all_fits + ROW_COST * self._all_rows),
                 computed=self._computed,
                 seconds=seconds,
+                text=", ".join(filter(None, (f"{fits} of {counted(all_fits, 'fit')}", self._doing))),
                 unit=unit,
-                friction=friction,
                 note=note,
             )
         )

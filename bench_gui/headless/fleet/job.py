@@ -55,14 +55,12 @@ def _executor(plan: FleetPlan, load: LoadUnit, engine: EngineChoice, watch: Flee
         yield PlainLoop(load)
     elif engine.workers is None and not engine.scheduler and find_spec("distributed") is None:
         text = "Dask is not installed, so only one processor is used; to use all: pip install 'servobench[cluster]'"
-        watch.progressed(_note(plan, text))
+        watch.progressed(
+            FleetProgress(done=0, tasks=plan.tasks, share=0.0, computed=0, seconds=0.0, text="starting", note=text)
+        )
         yield PlainLoop(load)
     else:
         from core.fleet.cluster import cluster
 
         with cluster(load, warm, scheduler=engine.scheduler, workers=engine.workers) as executor:
             yield executor
-
-
-def _note(plan: FleetPlan, text: str) -> FleetProgress:
-    return FleetProgress(done=0, tasks=plan.tasks, share=0.0, computed=0, seconds=0.0, unit="", friction="", note=text)

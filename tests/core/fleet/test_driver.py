@@ -110,6 +110,7 @@ def test_a_second_run_computes_nothing(plan, plain):
     assert numbers(again) == numbers(first)
     assert told[-1].computed == 0
     assert told[-1].done == told[-1].tasks == plan.tasks + 2
+    assert told[0].text == f"{plan.tasks} of {plan.tasks} fits"
 
 
 def test_the_folder_tells_the_same_as_the_run(plain):
@@ -130,6 +131,9 @@ def test_what_was_done_before_it_stopped_is_not_done_again(plan, plain, tmp_path
     rest, told = Counting(Load(2)), []
     assert numbers(run(plan, tmp_path, rest, progressed=told.append)) == numbers(plain[1])
     assert len(rest.begun) == plan.tasks - 3 + 2
+    assert told[0].text == f"3 of {plan.tasks} fits, starting the workers"
+    assert told[1].text.startswith(f"3 of {plan.tasks} fits, fitting M")
+    assert told[-1].text == f"{plan.tasks} of {plan.tasks} fits, judging all models on unit-002"
     shares = [step.share for step in told]
     assert shares == sorted(shares)
     assert shares[0] == pytest.approx(3 / plan.tasks, rel=0.01)

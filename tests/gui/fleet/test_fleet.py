@@ -11,7 +11,6 @@ from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 
 from bench_gui.controller import Controller
-from bench_gui.fleet.compute import _step
 from bench_gui.fleet.form import FleetForm
 from bench_gui.fleet.parameter_plots import ParameterPlots
 from bench_gui.fleet.reading import (
@@ -32,7 +31,7 @@ from bench_gui.fleet.units_tab import UnitsTab
 from bench_gui.fleet.units_table import COLUMNS, HELD_OUT, MARK, TRAINING, UNIT
 from bench_gui.headless.fleet.spreading import JudgedSpread
 from core.base.units import DEGREES, RADIANS
-from core.fleet.driver import FleetProgress, FleetWatch, run_fleet
+from core.fleet.driver import FleetWatch, run_fleet
 from core.fleet.local import PlainLoop
 from core.fleet.plan import FleetRequest
 from core.fleet.result import assembled
@@ -524,16 +523,6 @@ def test_the_servo_of_most_units_is_offered_first_and_the_others_are_counted(for
     assert [key for key, box in form.by.choices.items() if box.isEnabled()] == ["length"]
     form.servo.setCurrentIndex(0)
     assert form.found.text() == "Dynamixel MX-106: 1 unit, 3 runs; 3 of other servos ignored"
-
-
-def test_progress_of_a_fleet_is_said_with_its_numbers():
-    progress = FleetProgress(
-        done=3, tasks=8, share=0.4, computed=2, seconds=5.0, unit="u1", friction="m4", note="u1: too short"
-    )
-    step = _step(progress)
-    assert (step.text, step.done, step.computed, step.note) == ("3 of 8, u1 M4", 0.4, 2, "u1: too short")
-    assert _step(replace(progress, friction="")).text == "3 of 8, u1 on all units"
-    assert (step.recorded, _step(replace(progress, computed=0)).recorded) == (False, True)
 
 
 def test_a_session_with_a_damaged_run_says_so_in_the_list(form, lab, tmp_path):

@@ -102,8 +102,7 @@ def run(arguments: argparse.Namespace) -> None:
             if step.note:
                 bar.clear()
                 print(step.note, file=sys.stderr)
-            what = f", {step.unit} {step.friction.upper() or 'on all units'}" if step.unit else ""
-            bar.show(step.share, f"{step.done} of {step.tasks}{what} (Ctrl+C keeps what is done)")
+            bar.show(step.share, f"{step.text} (Ctrl+C keeps what is done)")
 
         watch = FleetWatch(progressed=progress, should_stop=lambda: interrupt.asked)
         engine = EngineChoice(scheduler=arguments.scheduler, workers=arguments.workers)
