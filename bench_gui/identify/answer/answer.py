@@ -108,13 +108,13 @@ class AnswerPart(QWidget):
         self.card.show_search(*search_in_words(progress, list(self._candidates.values()), self._time), progress.done)
 
     def show_result(self, result: FitResult) -> None:
-        """Show the models of a result and select the recommended one, unless they are shown already."""
-        again = result.models is self._rows
+        """Show the models of a result and select the recommended one, unless the user picked another one of them."""
+        row, place = self.selected, self.view.currentIndex().row()
+        picked = row if result.models is self._rows and place != self.ladder.recommended_row else None
         self._candidates = {}
         self._show_rows(result.models, result.recommended, result.answers)
         self.card.choice.setToolTip(result.choice)
-        if not again:
-            self.view.selectRow(self.ladder.recommended_row)
+        self.view.selectRow(self.ladder.place_of(result.recommended if picked is None else picked.model.friction))
         self.mark_current()
 
     def _show_rows(

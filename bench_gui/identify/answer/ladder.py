@@ -94,7 +94,11 @@ class Ladder(TextTable):
     @property
     def recommended_row(self) -> int:
         """Row of the recommended model, −1 if there is none."""
-        return next((n for n, row in enumerate(self._models) if row.model.friction == self._recommended), -1)
+        return self.place_of(self._recommended)
+
+    def place_of(self, friction: str) -> int:
+        """Row of a model, −1 if there is none."""
+        return next((n for n, row in enumerate(self._models) if row.model.friction == friction), -1)
 
     def _show(self) -> None:
         errors = [e for row in self._models for e in (row.train_mae, row.validation_mae, *row.held_out)]

@@ -378,6 +378,28 @@ def test_an_earlier_result_comes_with_its_search_and_its_settings_and_is_compare
     assert f"against {other.title}" in tab.compared.text()
 
 
+def test_another_recommendation_is_followed_unless_another_model_was_picked(person, view):
+    """As after a cross-validation; the answer does not vanish with the order of the rows."""
+    fitting, answer = person.controller.fitting, view.answer
+    names = [row.model.friction for row in fitting.result.models]
+    first = answer.selected.model.friction
+    assert first == fitting.result.recommended
+    other = next(name for name in names if name != first)
+
+    def judge(recommended):
+        fitting.result = replace(fitting.result, recommended=recommended)
+        fitting.judged.emit(fitting.result)
+        return answer.selected.model.friction, answer.card.title.text().split(" ")[0]
+
+    assert judge(other) == (other, other.upper())
+    answer.view.selectRow(answer.ladder.place_of(first))
+    assert judge(first) == (first, first.upper())
+    answer.view.selectRow(answer.ladder.place_of(other))
+    assert judge(other) == (other, other.upper())
+    answer.view.selectRow(answer.ladder.place_of(first))
+    assert judge(other) == (first, first.upper())
+
+
 def test_a_step_a_parameter_and_the_selected_model_lead_on(person, view):
     form, card, listed = view.form, view.answer.card, view.evidence.warnings
     person.until(lambda: card.title.isVisible())
