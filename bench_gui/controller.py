@@ -103,6 +103,7 @@ class Controller(QObject):
 
     def _connect(self) -> None:
         """Connect signals between tasks."""
+        self.journal.covered = self.library.covers
         for problem, task in (
             (self.library.problem, ""),
             (self.model_list.problem, ""),

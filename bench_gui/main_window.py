@@ -226,6 +226,7 @@ class MainWindow(QMainWindow):
             self.record_four,
             "primary",
         )
+        self.controller.library.lock_with(record)
         example = button("Open the example", "Eight recordings of a real XL330", self.controller.library.open_example)
         return record, example
 
@@ -269,7 +270,9 @@ class MainWindow(QMainWindow):
         for spec in (
             ActionSpec("&New session…", self.session.opening.ask_new, "Ctrl+N"),
             ActionSpec("&Open session…", self.session.opening.ask_open, "Ctrl+O"),
-            ActionSpec("&Import recordings…", self.session.opening.ask_import, "Ctrl+I"),
+            ActionSpec(
+                "&Import recordings…", self.session.opening.ask_import, "Ctrl+I", enabled=lambda: not library.locked
+            ),
             ActionSpec("Open the &example", library.open_example),
             ActionSpec("Open &model file…", lambda: self.compare.ask_model()),
             ActionSpec("&Start page", self.show_start, tip="Continue, open the example, or start another bench"),
@@ -295,7 +298,11 @@ class MainWindow(QMainWindow):
                 tip="Acknowledge a fault, or continue after a stop",
                 enabled=lambda: servo.view.kind in ("fault", "stopped"),
             ),
-            ActionSpec("Record &four trajectories", self.record_four, enabled=lambda: not controller.queue.active),
+            ActionSpec(
+                "Record &four trajectories",
+                self.record_four,
+                enabled=lambda: not (controller.queue.active or library.locked),
+            ),
             ActionSpec("Emergency &stop\tEsc", controller.recording.emergency_stop),
         ):
             menus.add("&Bench", spec)

@@ -533,6 +533,11 @@ class Session(Tabular):
             raise SessionError(f"{shown(self.path)}: an exported session is read-only; record into a session folder")
         return SessionSink(str(self._runs_folder.absolute()), tuple(sorted(self._kinds())))
 
+    @property
+    def gone(self) -> bool:
+        """True while its folder or file is not there, e.g. deleted or on a drive that was unplugged."""
+        return not (self.path if self.read_only else self.path / SESSION_NAME).exists()
+
     def recover(self) -> RecoveryReport:
         """Recover runs that a dead process left behind, e.g. after a recorder died."""
         if not self.read_only:

@@ -172,6 +172,7 @@ class IdentifyView(TaskPage):
         library.runs_changed.connect(self._offer)
         library.fit_changed.connect(self._offer)
         library.opened.connect(self._forget)
+        library.locked_changed.connect(self._enable)
         controller.placing.points_changed.connect(self._offer)
         controller.reported.connect(lambda _: fitting.look_again())
         controller.reported.connect(lambda path: QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))))
@@ -384,7 +385,8 @@ class IdentifyView(TaskPage):
         restyle(self.start.obstacle.button, "kind", "primary" if again else "small")
         self.search.show_figures(result, self.answer.ladder.current)
         if shown is not None and step is not None:
-            why_not = {IDENTIFY: self.start.why_not, RESUME: waits}.get(step.action, "")
+            locked = "" if step.action in ("", EXPORT) else library.results_obstacle
+            why_not = locked or {IDENTIFY: self.start.why_not, RESUME: waits}.get(step.action, "")
             self.answer.show_answer(shown, step, why_not)
         elif not fitting.active:
             self.answer.card.show_plan(plan_in_words(form.settings(), len(library.for_fit()), len(library.runs)))

@@ -89,6 +89,8 @@ def guidance(placing: Placing, view: ServoView, key: str) -> Guidance:
 
 def _idle(placing: Placing) -> Guidance:
     target = placing.target
+    if placing.obstacle:
+        return Guidance("MOTOR OFF", "ready", f"Nothing can be placed: {placing.obstacle}.", "")
     if target is None:
         return Guidance("MOTOR OFF", "ready", f"No torque to hold: {placing.plan.suggestion().reason}.", "")
     if placing.complete:

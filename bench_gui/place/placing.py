@@ -101,6 +101,7 @@ class Placing(QObject):
         self.plan.changed.connect(self._replan)
         self._placed.problem.connect(self.problem)
         self._placed.changed.connect(self._points_changed)
+        library.locked_changed.connect(self.changed)
         setup.changed.connect(self._suggest)
         model_list.current_changed.connect(self._suggest)
 
@@ -120,6 +121,11 @@ class Placing(QObject):
     def level(self) -> float:
         """Steadiness of the pendulum, 0 … 1."""
         return self._finder.level if self.active and not self.hand.pulling else 0.0
+
+    @property
+    def obstacle(self) -> str:
+        """Reason why no point can be placed now; empty if one can."""
+        return self._library.obstacle
 
     @property
     def points(self) -> tuple[PlacedPoint, ...]:
@@ -179,7 +185,9 @@ class Placing(QObject):
         identity, target = self._servo.identity, self.target
         if self.active:
             return
-        if identity is None or self._servo.view.state is not ServoState.READY or self._servo.busy:
+        if self.obstacle:
+            self.problem.emit(self.obstacle)
+        elif identity is None or self._servo.view.state is not ServoState.READY or self._servo.busy:
             self.problem.emit("the servo is not ready to hold a torque; connect it, or acknowledge its fault")
         elif target is None:
             self.problem.emit("there is no torque to hold; enter some, e.g. 0.3, 0.6")

@@ -381,7 +381,7 @@ class PlaceView(TaskPage):
         target = self.table.target(self.points.currentIndex())
         chosen = target is not None and bool(self.points.selectionModel().selectedIndexes())
         self.again_button.setEnabled(chosen and placing.stage in (Stage.IDLE, Stage.MEASURING))
-        self.delete_button.setEnabled(chosen and placing.placed(target) is not None)
+        self.delete_button.setEnabled(chosen and placing.placed(target) is not None and not placing.obstacle)
 
     # The models' curves.
 

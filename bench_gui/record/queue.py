@@ -128,7 +128,7 @@ class RecordQueue(QObject):
         """Reason why no run can start now; empty if one can."""
         if self.active:
             return "a run is in progress; wait for it, abort it, or add this one to the list"
-        if refusal := self._servo.view.refusal or self.refused():
+        if refusal := self._library.obstacle or self._servo.view.refusal or self.refused():
             return refusal
         if self._servo.identity is None or self._servo.view.state is not ServoState.READY:
             return "the servo is not ready to record; connect it first"
@@ -244,6 +244,9 @@ class RecordQueue(QObject):
         identity = self._servo.identity
         if not self._waiting:
             self._hold("")
+            return
+        if self._library.locked:
+            self._hold(PAUSED)
             return
         run = self._waiting[0]
         # The mounted load is not confirmed yet: a plan asks the user, a run requested directly assumes it.

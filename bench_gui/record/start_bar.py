@@ -69,7 +69,8 @@ class StartBar(QWidget):
         queue.changed.connect(self.refresh)
         queue.countdown.counted.connect(lambda _: self.refresh())
         controller.servo.changed.connect(lambda _: self.refresh())
-        for signal in (controller.library.runs_changed, controller.library.fit_changed):
+        library = controller.library
+        for signal in (library.runs_changed, library.fit_changed, library.locked_changed):
             signal.connect(self.refresh)
 
     def _make_add(self, add_missing: Callable[[], object]) -> QToolButton:
@@ -149,7 +150,7 @@ class StartBar(QWidget):
         self._asked = self._asked and bool(missing)
         self.run_button.setText(self._text())
         self.run_button.setAccessibleName(self.run_button.text())
-        self.run_button.setEnabled(not queue.active)
+        self.run_button.setEnabled(not (queue.active or self._controller.library.locked))
         runs = self._recorded
         self.identify_button.setVisible(runs > 0)
         self.identify_button.setText(f"Identify {counted(runs, 'run')}")

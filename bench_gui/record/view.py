@@ -63,8 +63,10 @@ class RecordView(TaskPage):
         self.form.changed.connect(self._form_changed)
         self.settings.addWidget(self.form)
         self.bench = BenchForm(controller.setup)
-        self.settings.addWidget(self.bench)
-        self.settings.addWidget(self._make_start())
+        start = self._make_start()
+        for section in (self.bench, start):
+            self.settings.addWidget(section)
+        controller.library.lock_with(self.form, self.bench, start)
         self.settings.addStretch(1)
         self.start = StartBar(
             controller,

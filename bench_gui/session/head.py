@@ -55,7 +55,8 @@ class SessionHead(QWidget):
         self.title.setProperty("role", "title")
         self.title.setMaximumWidth(TITLE_WIDTH)
         self.lock: QLabel = describe(QLabel(), "Read-only session", "")
-        self.lock.hide()
+        self.locked = ElidedLabel()
+        self.locked.setProperty("role", "changed")
         self.count = label("", "muted")
         self.filter = describe(QLineEdit(), "Filter runs", HINT)
         self.filter.setPlaceholderText("Filter, e.g. kp=16 tag:good")
@@ -74,13 +75,14 @@ class SessionHead(QWidget):
         row.setSpacing(6)
         row.addWidget(self.lock)
         row.addWidget(self.title)
+        row.addWidget(self.locked)
         row.addWidget(self.count)
         row.addSpacing(4)
         row.addWidget(self.filter, 3)
         row.addStretch(1)
-        self.tags_button = button("Tags…", "Set tags of the selected runs", questions.ask_tags, "flat")
-        self.trim_button = button("Trim…", "Use only a part of the selected run", questions.ask_trim, "flat")
-        self.exclude_button = button("Exclude…", "Exclude the selected runs from fits", questions.ask_reason, "flat")
+        self.tags_button = button("Tags…", "", questions.ask_tags, "flat")
+        self.trim_button = button("Trim…", "", questions.ask_trim, "flat")
+        self.exclude_button = button("Exclude…", "", questions.ask_reason, "flat")
         self.include_button = button("Include", "Include the selected runs in fits again", include, "flat")
         self._for_runs = (self.tags_button, self.trim_button, self.exclude_button, self.include_button)
         for made in self._for_runs:
@@ -100,14 +102,16 @@ class SessionHead(QWidget):
                 _add(made.menu(), *way)
         for made in (self.recent_button, self.open_button, self.import_button):
             row.addWidget(made)
+        controller.library.lock_with(self.import_button)
         self.show_selection(0, False, False, False)
         themes.follow(self._paint)
 
     def set_path(self, path: Path | None, locked: str) -> None:
         """Show the location of the session; locked: reason why it is read-only, or empty."""
         self.title.setToolTip(as_person_writes(path) if path is not None else "")
-        self.lock.setVisible(bool(locked))
-        self.lock.setToolTip(f"{locked}; new runs go into a new session")
+        for part in (self.lock, self.locked):
+            part.setVisible(bool(locked))
+        self.locked.setText(locked)
 
     def say(self, problems: tuple[str, ...]) -> None:
         """Show the terms of the filter that are not valid."""
@@ -120,15 +124,14 @@ class SessionHead(QWidget):
             made.setVisible(count > 0)
         self.include_button.setVisible(include)
         self.exclude_button.setVisible(count > 0 and not include)
-        for made, possible in (
-            (self.tags_button, edit),
-            (self.exclude_button, edit),
-            (self.trim_button, edit_one),
+        why = self._controller.library.obstacle
+        for made, possible, tip in (
+            (self.tags_button, edit, "Set tags of the selected runs"),
+            (self.exclude_button, edit, "Exclude the selected runs from fits"),
+            (self.trim_button, edit_one, "Use only a part of the selected run, if one is selected"),
         ):
             made.setEnabled(possible)
-        self.trim_button.setToolTip(
-            "Use only a part of the selected run" if edit_one or not edit else "Select one run to trim it"
-        )
+            made.setToolTip(f"Not possible: {why}" if why else tip)
 
     def _paint(self) -> None:
         self.lock.setPixmap(icon("lock", themes.current.muted, 16).pixmap(16, 16))

@@ -88,6 +88,7 @@ class SessionPanel(QFrame):
         self.view.order.rowsInserted.connect(self._show_page)
         self.view.order.modelReset.connect(self._show_page)
         library.runs_changed.connect(self._show)
+        library.locked_changed.connect(self._show)
         library.annotations_changed.connect(self._show_annotations)
         library.selection_changed.connect(self._count)
         library.recovered.connect(lambda found: RecoveryDialog(self, found, self.editing.exclude).show())
@@ -142,6 +143,7 @@ class SessionPanel(QFrame):
                 "Import a fol&der…",
                 self.opening.ask_import_folder,
                 tip="Import all recordings in a folder and its subfolders",
+                enabled=lambda: not chosen.locked,
             ),
         ]
 

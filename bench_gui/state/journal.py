@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -48,12 +49,16 @@ class Journal(QObject):
     def __init__(self) -> None:
         super().__init__()
         self.entries: list[LogEntry] = []
+        self.covered: Callable[[str], bool] = lambda _: False
+        """Returns True for a message whose cause the window shows elsewhere: the log has it, and no notice."""
         self.unseen: list[LogEntry] = []
         """Unread faults and errors that no notice showed, oldest first."""
 
     def say(self, level: str, text: str, cause: str = "", path: Path | None = None, task: str = "") -> None:
         """Add a message and show it as a notice on the page of a task, or on the present page."""
-        self.said.emit(self._write(level, text, cause, path, task))
+        entry = self._write(level, text, cause, path, task)
+        if not self.covered(text):
+            self.said.emit(entry)
 
     def settle(self, cause: str) -> None:
         """Remove the notices of a cause; an empty one stands for all notices without a cause."""

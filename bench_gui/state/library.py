@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtWidgets import QWidget
 
 from bench_gui.headless.dropped import Dropped, classify
 from bench_gui.state.choice import Choice, choice_of
-from bench_gui.state.session_contents import Contents, read_contents, recovery_of
+from bench_gui.state.session_contents import EXPORTED, GONE, Contents, locked, read_contents, recovery_of
 from bench_gui.state.watching import SessionWatch
 from bench_gui.work.background import Background
 from core.base.errors import StoppedEarly
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from sessions import Annotation, RunSummary, Selection, Session
     from sessions.importers import TableImport, UnknownTableError
 
+LOOK_PERIOD = 2000
+"""Period of looking whether the session can be written: an unplugged drive is not reported as a change [ms]."""
 MOST_NAMED = 3
 """Most problems listed in one message."""
 
@@ -35,6 +38,7 @@ class Library(QObject):
     opened = Signal()
     """Emitted when another session is open."""
     runs_changed = Signal()
+    locked_changed = Signal()
     selection_changed = Signal()
     """Emitted when the selection has changed."""
     fit_changed = Signal()
@@ -63,10 +67,15 @@ class Library(QObject):
         """True if the open session is that of last time."""
         self._session: Session | None = None
         self._watch = SessionWatch()
+        self._watch.changed.connect(self._look_at_lock)
         self._watch.changed.connect(self._look_again)
+        self._clock = QTimer(self)
+        self._clock.timeout.connect(self._look_at_lock)
+        self._clock.start(LOOK_PERIOD)
+        self._looking = False
         self.title = ""
         self.locked = ""
-        """Reason why the session is read-only; empty if it is writable."""
+        """One line that says why nothing can be written into the session; empty if it can."""
         self.runs: list[RunSummary] = []
         self.damaged: Mapping[str, str] = {}
         """Id of each unreadable run → reason."""
@@ -103,8 +112,40 @@ class Library(QObject):
 
     @property
     def read_only(self) -> bool:
-        """True without a session, for an exported file, and for a write-protected folder."""
+        """True without a session, and while nothing can be written into it."""
         return self._session is None or bool(self.locked)
+
+    @property
+    def obstacle(self) -> str:
+        """Reason why nothing can be written into the session, with what to do; empty if it can."""
+        if not self.locked:
+            return ""
+        return f"this session cannot be written ({_lowered(self.locked)}); open or create another one"
+
+    @property
+    def results_obstacle(self) -> str:
+        """Reason why no result can be written; those of an exported file go elsewhere."""
+        return "" if self.locked == EXPORTED else self.obstacle
+
+    def covers(self, problem: str) -> bool:
+        """Return True if a problem is that the session's folder is gone, which its panel says."""
+        session = self._session
+        if session is None or str(session.path) not in problem or GONE in problem:
+            return False
+        self._lock(locked(session))
+        return GONE in self.locked
+
+    def lock_with(self, *parts: QWidget) -> None:
+        """Disable widgets while nothing can be written into the session; their tooltips say why."""
+        tips = [part.toolTip() for part in parts]
+
+        def show() -> None:
+            for part, tip in zip(parts, tips, strict=True):
+                part.setEnabled(not self.locked)
+                part.setToolTip(f"Not possible: {self.obstacle}" if self.locked else tip)
+
+        self.locked_changed.connect(show)
+        show()
 
     def annotation(self, identity: str) -> Annotation:
         """Return the annotation of a run."""
@@ -190,6 +231,7 @@ class Library(QObject):
     def close(self) -> None:
         """Close the session; the next run creates a new one."""
         self._session, self.title, self.loading, self._last = None, "", False, ""
+        self._lock("")
         self.annotations, self.selected = {}, ()
         self.opened.emit()
         self.models_found.emit([])
@@ -224,7 +266,7 @@ class Library(QObject):
 
         tables: meaning of the columns of tables; if it is needed and None, `table_found` is emitted.
         """
-        current, locked = self._session, self.locked
+        current, why_not = self._session, self.locked
 
         def work() -> tuple[Contents, int, list[str]] | UnknownTableError:
             from sessions import AnotherServoError, Session, import_paths
@@ -239,7 +281,7 @@ class Library(QObject):
                 if event.damage:
                     passed_over.append(event.damage)
 
-            target: Any = new_session_folder("imported") if current is None or locked else current
+            target: Any = new_session_folder("imported") if current is None or why_not else current
             try:
                 try:
                     added = import_paths(paths, target, note, tables or TableImport())
@@ -264,7 +306,8 @@ class Library(QObject):
             self._take(contents)
             text = f"{counted(count, 'run')} imported into {self.title}"
             if current is not None and contents.session is not current:
-                text = f"{_reason(locked)}; {counted(count, 'run')} imported into a new session, {self.title}"
+                why = _lowered(why_not) or "a session has one servo"
+                text = f"{why}; {counted(count, 'run')} imported into a new session, {self.title}"
             self.imported.emit()
             self.notice.emit(f"{text}; skipped {_first(passed_over)}" if passed_over else text)
 
@@ -292,17 +335,20 @@ class Library(QObject):
     def sink_for(
         self, header: RunHeader, done: Callable[[SinkDescription], None], failed: Callable[[str], None]
     ) -> None:
-        """Find the destination of a run: the open session, or a new one if that has another servo or is read-only.
+        """Find the destination of a run: the open session, or a new one if that has another servo.
 
         Args:
             header: Header of the run, signed by the servo.
             done: Called with the destination.
             failed: Called with a message.
         """
-        current, locked = self._session, self.locked
+        current = self._session
+        if self.locked:
+            failed(self.obstacle)
+            return
 
         def fitting() -> Session | None:
-            if current is None or locked:
+            if current is None:
                 return None
             try:
                 current.require_servo(header)
@@ -322,7 +368,7 @@ class Library(QObject):
             if fresh:
                 self._take(Contents(session, [], {}, [], []))
                 if current is not None:
-                    self.notice.emit(f"{_reason(locked)}; these runs go into a new session, {self.title}")
+                    self.notice.emit(f"a session has one servo; these runs go into a new session, {self.title}")
             done(sink)
 
         self._background.submit("session", work, done=finish, failed=failed)
@@ -371,6 +417,9 @@ class Library(QObject):
         session: the session that was open at the time of the edit; undo may refer to a closed one.
         """
         here = session is self._session
+        if here and self.locked:
+            self.problem.emit(self.obstacle)
+            return
         if here:
             self._edits += 1
             self._show_annotations({**self.annotations, **annotations})
@@ -422,13 +471,13 @@ class Library(QObject):
 
     def _take(self, contents: Contents) -> None:
         session, runs = contents.session, contents.runs
-        self.locked = contents.locked
         another = session is not self._session
         if another and self._session is not None:
             # Undo steps may still refer to the previous session.
             self._background.submit("session", self._session.forget, failed=self.problem.emit)
         overtaken = not another and self._edits != self._asked_at
         self._session, self.loading = session, False
+        self._lock(contents.locked)
         self.title = session.title or session.path.stem
         if not overtaken:
             self.annotations = contents.annotations
@@ -476,6 +525,29 @@ class Library(QObject):
         )
         self._reread(session)
 
+    def _look_at_lock(self) -> None:
+        """Look whether the session can be written; once it can again, look for what has changed meanwhile."""
+        session = self._session
+        if session is None or self._looking:
+            return
+
+        def done(why: str) -> None:
+            self._looking = False
+            if session is not self._session or why == self.locked:
+                return
+            self._lock(why)
+            if not why:
+                self._watch.watch(session.path)
+                self._look_again()
+
+        self._looking = True
+        self._background.submit("session", locked, session, done=done, failed=lambda _: done(self.locked))
+
+    def _lock(self, why: str) -> None:
+        if why != self.locked:
+            self.locked = why
+            self.locked_changed.emit()
+
     def _reread(self, session: Session) -> None:
         asked_at = self._edits
 
@@ -507,9 +579,8 @@ def _uses(annotations: Mapping[str, Annotation]) -> dict[str, tuple[bool, float 
     return {identity: use for identity, use in uses.items() if use != _WHOLE}
 
 
-def _reason(locked: str) -> str:
-    """Return why runs cannot go into the open session."""
-    return f"{locked[:1].lower()}{locked[1:]}" if locked else "a session has one servo"
+def _lowered(text: str) -> str:
+    return f"{text[:1].lower()}{text[1:]}"
 
 
 def _first(lines: list[str] | tuple[str, ...]) -> str:

@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING
 
 from core.servo.model import ServoModel
 from sessions import SessionError
+from sessions.folders import as_person_writes
 
 if TYPE_CHECKING:
     from sessions import Annotation, RunSummary, Session
+
+EXPORTED, GONE = "Read-only: this is an exported file", " is gone: "
+"""A whole reason of `locked`, and a part of others."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class Contents:
     damaged: Mapping[str, str] = field(default_factory=dict)
     """Id of each unreadable run → reason."""
     locked: str = ""
-    """Reason why the session is read-only; empty if it is writable."""
+    """See `locked`."""
 
 
 def read_contents(
@@ -57,15 +61,17 @@ def read_contents(
     except SessionError:
         # Already in `problems`.
         annotations = {}
-    return Contents(session, runs, annotations, troubles, models or [], session.damaged(), _locked(session))
+    return Contents(session, runs, annotations, troubles, models or [], session.damaged(), locked(session))
 
 
-def _locked(session: Session) -> str:
+def locked(session: Session) -> str:
+    """Return why nothing can be written into a session, in one line; empty if it can."""
+    places = session.path, session.path / "runs"
+    if session.gone:
+        return f"{'File' if session.read_only else 'Folder'}{GONE}{as_person_writes(session.path)}"
     if session.read_only:
-        return "This is an exported file, which is read-only"
-    if all(os.access(place, os.W_OK) for place in (session.path, session.path / "runs")):
-        return ""
-    return "This folder is write-protected"
+        return EXPORTED
+    return "" if all(os.access(place, os.W_OK) for place in places) else "Read-only: this folder is write-protected"
 
 
 def recovery_of(contents: Contents) -> Recovery | None:

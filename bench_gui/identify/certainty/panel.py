@@ -71,6 +71,7 @@ class CertaintyPanel(QWidget):
         certifying.progressed.connect(lambda _: self._show_progress())
         fitting = controller.fitting
         fitting.changed.connect(self._look)
+        controller.library.locked_changed.connect(self.refresh)
         fitting.recalled.connect(lambda _: self._look())
         fitting.judged.connect(lambda _: self._look())
         controller.settings.keep("certainty", lambda: self._asked.last, self._asked.restore, self._asked.edited)
@@ -156,6 +157,8 @@ class CertaintyPanel(QWidget):
             return "it is already running"
         if fitting.active:
             return "an identification is running; wait for it or stop it"
+        if obstacle := self._controller.library.results_obstacle:
+            return obstacle
         if fitting.result is None or best is None or best.evidence is None:
             return "no identification is shown; identify first"
         if fitting.result.folder is None:

@@ -74,6 +74,7 @@ class CrossValidationPanel(QWidget):
         library = controller.library
         library.opened.connect(lambda: crossvalidating.look_for_earlier(library.results_place))
         library.runs_changed.connect(self._offer)
+        library.locked_changed.connect(self.refresh)
         library.fit_changed.connect(self._offer)
         controller.settings.keep("cross-validation", self.form.state, self.form.restore, self.form.changed)
         self.form.changed.connect(self.refresh)
@@ -169,6 +170,8 @@ class CrossValidationPanel(QWidget):
             return "it is already running"
         if self._controller.fitting.active:
             return "an identification is running; wait for it or stop it"
+        if obstacle := self._controller.library.results_obstacle:
+            return obstacle
         if not chosen_count(self._controller, self._settings.settings()):
             return "there are no recordings; record or import some"
         if not self.form.models.checked:

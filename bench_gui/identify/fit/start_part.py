@@ -80,11 +80,12 @@ class StartPart(QWidget):
             self.obstacle.clear()
         else:
             self.obstacle.show_problem(wrong.message, way_out(wrong.remedy, self._controller, self._form))
-        self.start_button.setEnabled(bool(runs) and not fitting.active and not beside and wrong is None)
         which = "selected run" if len(library.selected) > 1 else "run"
         self.start_button.setText(f"Identify from {counted(len(runs), which)}" if runs else "Identify")
-        why = beside or ("" if wrong is None else wrong.message)
+        locked = library.results_obstacle if runs else ""
+        why = locked or beside or ("" if wrong is None else wrong.message)
         why = why or ("an identification is running" if fitting.active else "" if runs else "there are no recordings")
+        self.start_button.setEnabled(not why)
         self.start_button.setToolTip(
             f"Not possible: {why}" if why else "Search for the parameters of the checked models"
         )
@@ -100,4 +101,4 @@ class StartPart(QWidget):
         self.resume_note.setText("" if record is None else f"Unfinished: {record.in_words()}")
         for part in (self.resume_note, self.resume_button):
             part.setVisible(record is not None and not resuming)
-        self.resume_button.setEnabled(record is not None and not fitting.active and not beside)
+        self.resume_button.setEnabled(record is not None and not (fitting.active or beside or locked))

@@ -131,9 +131,13 @@ def test_each_page_has_one_primary_button_at_each_moment(person, tmp_path):
     library.select([library.runs[1].id])
     assert primary(window) == found["Identify"], "to look at a run changes nothing"
     library.select([])
-    controller.undo.undo()
+    window.session.editing.include([library.runs[0].id])
     assert walk(window)["Identify"] == "Identify again"
 
+    library._clock.stop()
+    library._lock("Read-only: this folder is write-protected")
+    assert walk(window, "Place", "Identify")["Record"] == "Identify 5 runs"
+    library._lock("")
     connect("simulated:mx106")
     queue.record([make_trajectory("sin_sin", 300.0)])
     person.until(lambda: queue.running is not None and window.record.live.count > 10)

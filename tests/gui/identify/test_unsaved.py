@@ -7,16 +7,19 @@ from contextlib import contextmanager
 
 import pytest
 
-from bench_gui.shell.tasks import IDENTIFY
+from bench_gui.shell.tasks import COMPARE, IDENTIFY, PLACE
+from core.motion.trajectories import make_trajectory
+from drivers.servo import ServoState
 
 FIRST_SEEN = IDENTIFY
 
 
 @contextmanager
-def deleted(path):
-    """Delete a session's folder."""
-    shutil.rmtree(path)
+def gone(path):
+    """Take a session's folder away, as an unplugged drive does."""
+    away = path.rename(path.with_name("away"))
     yield
+    away.rename(path)
 
 
 @contextmanager
@@ -36,28 +39,51 @@ def read_only(path):
         subprocess.run(["umount", "-l", path], check=True)
 
 
-@pytest.mark.parametrize("lost", [deleted, read_only])
-def test_a_result_stays_readable_in_a_session_that_cannot_be_written(person, identified, tmp_path, lost):
+@pytest.mark.parametrize(("lost", "said"), [(gone, "Folder is gone: "), (read_only, "Read-only: ")])
+def test_a_session_that_cannot_be_written_says_so_and_what_is_shown_stays(person, identified, tmp_path, lost, said):
     path = shutil.copytree(identified, tmp_path / "copy")
+    window, library, fitting = person.window, person.controller.library, person.controller.fitting
+    journal = person.controller.journal
+    library._clock.setInterval(20)
+    person.connect()
     person.open(path)
-    fitting, page = person.controller.fitting, person.window.identify
+    page, head = window.identify, window.session.head
     person.until(lambda: fitting.result is not None)
-    shown = fitting.result
-    headline = page.answer.card.title.text()
-    page.form.set_option("trials", 123)
+    shown, headline = fitting.result, page.answer.card.title.text()
+    window.show_task(PLACE)
+    run = library.runs[0].id
+    library.select([run])
+    window.session.editing.set_note(run, "seen")
+    writing = (
+        page.start_button, page.answer.card.step_button, window.record.run_button, window.place.go_button,
+        head.import_button, head.tags_button, head.exclude_button, head.trim_button,
+    )  # fmt: skip
+    assert all(button.isEnabled() for button in writing)
     with lost(path):
-        page.start.start_button.click()
-        person.until(lambda: not fitting.active)
+        person.until(lambda: library.locked.startswith(said))
+        assert (head.locked.text(), head.locked.isVisible()) == (library.locked, True)
+        for button in writing:
+            assert not button.isEnabled(), button.text()
+            assert library.obstacle[1:] in button.toolTip(), button.text()
+        assert not window.record.form.isEnabled()
+        window.show_task(IDENTIFY)
+        window.show_task(COMPARE)
+        library.refresh()
+        library.load([run], lambda _: None)
+        person.until(lambda: lost is read_only or any("copy: there is no" in e.text for e in journal.entries))
+        assert library.locked not in person.message
+        assert str(path) not in person.message
+        person.controller.undo.undo()
+        assert library.annotation(run).note == "seen"
+        assert "this session cannot be written" in person.message.lower()
         assert fitting.result is shown
         assert page.answer.ladder.rowCount() == len(shown.models)
         assert page.answer.card.title.text() == headline
-        assert page.problem.isVisible()
-        assert str(path) in fitting.problem
-        assert fitting.problem.endswith("No new result was saved; the one below is the earlier one.")
-        assert page.form.settings().trials == 123, "what was typed for the search that failed"
-        listed = [entry for entry in person.controller.model_list.entries if entry.origin == "identified"]
-        assert [entry.model for entry in listed] == [row.model for row in shown.models]
-        person.window.grab().save(str(tmp_path / "window.png"))
+    person.until(lambda: not library.locked)
+    assert not head.locked.isVisible()
+    assert all(button.isEnabled() for button in writing), [b.toolTip() for b in writing if not b.isEnabled()]
+    with person.qtbot.waitSignal(library.annotations_changed):
+        window.session.editing.set_note(run, "back again")
 
 
 def test_a_failure_in_another_session_does_not_bring_the_result_along(person, identified, session, tmp_path):
@@ -73,3 +99,22 @@ def test_a_failure_in_another_session_does_not_bring_the_result_along(person, id
     assert fitting.problem == "lost"
     fitting.stop()
     person.until(lambda: not fitting.active)
+
+
+def test_a_run_whose_folder_vanishes_ends_with_the_motor_off_and_the_next_one_waits(person, session):
+    window, library, queue = person.window, person.controller.library, person.controller.queue
+    person.connect()
+    person.open(session)
+    queue.record([make_trajectory("sin_sin", 1.0)])
+    person.until(lambda: window.record.live.count > 10)
+    queue.add([make_trajectory("sin_sin", 0.5)])
+    shutil.rmtree(session)
+    person.until(lambda: library.locked.startswith("Folder is gone: ") and queue.running is None)
+    assert person.state is ServoState.READY, "the motor is off"
+    assert len(queue.waiting) == 1
+    assert person.message == ""
+    assert not window.record.run_button.isEnabled()
+    library.create(session.with_name("other"))
+    person.until(window.record.run_button.isEnabled)
+    queue.resume()
+    person.until(lambda: len(library.runs) == 1 and not queue.active)

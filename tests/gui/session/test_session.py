@@ -590,15 +590,14 @@ def protected(session):
 def test_a_write_protected_session_shows_a_lock_and_takes_no_runs(person, protected, tmp_path):
     """Said before the first write."""
     person.open(protected)
-    lock = person.window.session.head.lock
+    lock, library = person.window.session.head.locked, person.controller.library
     assert lock.isVisible()
-    assert "folder is write-protected" in lock.toolTip()
-    sinks = []
+    assert lock.text() == "Read-only: this folder is write-protected"
+    refused = []
     run = recording(40)
     header = RunHeader(trajectory="sin_sin", bench=run.bench, settings=run.settings, rate=200.0)
-    person.controller.library.sink_for(header, sinks.append, pytest.fail)
-    person.until(lambda: bool(sinks))
-    assert str(protected) not in sinks[0].runs_folder
+    library.sink_for(header, lambda _: pytest.fail("it takes runs"), refused.append)
+    assert refused == [library.obstacle]
     person.open(shutil.copytree(protected, tmp_path / "copy"))
     assert not lock.isVisible()
 
