@@ -282,8 +282,7 @@ def _cross_validate(
     def report(to: OnProgress, at: CrossValidationProgress) -> None:
         best = 1e3 * at.step.generation.overall_best_value
         path = " + command path" if at.command_path else ""
-        fold = f"without {at.fold.label} ({at.number} of {at.folds})"
-        to(at.done, f"{fold}, {at.step.model.upper()}{path} {best:.2f} mrad")
+        to(at.done, f"fitting {at.step.model.upper()}{path} without {at.fold.label}, {best:.2f} mrad")
 
     found = cross_validate(
         request,

@@ -65,7 +65,7 @@ class CrossValidating(Computation[CrossValidateJob, Share, Path]):
         if isinstance(message, Judged):
             self.errors[message.cell.variant, message.cell.fold] = message.cell.error
             self.changed.emit()
-        super().take(replace(message, text=f"{len(self.errors)} of {self.total}, {message.text}"))
+        super().take(replace(message, text=f"{len(self.errors)} of {self.total} searches, {message.text}"))
 
     def look_for_earlier(self, results: Path | None) -> None:
         """Show the newest result stored in the session's results folder, or None."""

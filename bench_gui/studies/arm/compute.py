@@ -155,17 +155,22 @@ def validate(job: ArmJob, line: Line) -> int:
         validate_recording(run, links, {})
     cases = [(path, gain) for path in job.paths for gain in job.gains] if run is None else [("", job.gains[0])]
     before = FIT_COST if any(f == "m1" and any(m.friction != f for m in job.joints) for f in job.frictions) else 0.0
-    line.tell(ArmProgress(0.0, "fitting Coulomb–viscous servos" if before else "simulating"))
-    candidates = arm_candidates(job.joints, job.frictions)
+
+    def tell(done: float, text: str, view: ArmView | None = None) -> None:
+        line.tell(ArmProgress(done / (before + len(cases)), text, view=view))
+
+    candidates = arm_candidates(
+        job.joints, job.frictions, lambda joint: tell(joint * before / 2, f"fitting M1 to servo {joint + 1} of 2")
+    )
+    tell(before, f"simulating case 1 of {len(cases)}")
     for count, (path, gain) in enumerate(cases):
         kp = gains_of(job.joints, gain)
         if run is None:
             (case,) = validate_arm(links, job.joints, candidates, [path], [gain], job.period).cases
         else:
             case = validate_recording(run, links, {c.name: arm_servos(c.models, kp) for c in candidates})
-        done = (before + count + 1) / (before + len(cases))
         view = _view(case, links, candidates, kp, CHOSEN if job.recording else OWN)
-        line.tell(ArmProgress(done, f"{count + 1} of {len(cases)} cases", view=view))
+        tell(before + count + 1, f"simulating case {min(count + 2, len(cases))} of {len(cases)}", view)
     return len(cases)
 
 

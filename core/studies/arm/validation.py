@@ -135,18 +135,24 @@ def published_models(servos: Iterable[str], friction: str) -> Pair:
     return shoulder, elbow
 
 
-def arm_candidates(truth: Pair, frictions: Sequence[str] = FRICTION_MODELS) -> tuple[ArmCandidate, ...]:
+def arm_candidates(
+    truth: Pair, frictions: Sequence[str] = FRICTION_MODELS, fitting: Callable[[int], object] = lambda joint: None
+) -> tuple[ArmCandidate, ...]:
     """Return the candidates for a truth: the published model of each friction, and before M1 the fitted one.
 
-    If a joint's truth has that friction itself, its own model is used. Fitting M1 takes a few seconds per servo. Raises
-    ModelError if a friction model is missing in the catalogue for a joint; a published M1 may be missing.
+    If a joint's truth has that friction itself, its own model is used. Fitting M1 takes a few seconds per servo;
+    `fitting` is called before, with the joint's number. Raises ModelError if a friction model is missing in the
+    catalogue for a joint; a published M1 may be missing.
     """
     found: list[ArmCandidate] = []
     for friction in frictions:
         own = all(model.friction == friction for model in truth)
         if friction == COULOMB_VISCOUS and not own:
-            shoulder, elbow = (_fitted_m1(model) for model in truth)
-            found.append(ArmCandidate(name=FITTED_M1, friction=friction, models=(shoulder, elbow)))
+            fitted: list[ServoModel] = []
+            for joint, model in enumerate(truth):
+                fitting(joint)
+                fitted.append(_fitted_m1(model))
+            found.append(ArmCandidate(name=FITTED_M1, friction=friction, models=(fitted[0], fitted[1])))
             if not all(friction in shipped_models(model.servo) for model in truth):
                 continue
         shoulder, elbow = (m if m.friction == friction else load_model(m.servo, friction) for m in truth)

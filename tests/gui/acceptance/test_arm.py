@@ -141,6 +141,7 @@ def test_an_arm_is_compared_stopped_and_measured(page, qtbot, tmp_path, monkeypa
     assert page.controller.busy()
     page.until(lambda: len(arm.comparison.views) >= 2)
     assert arm.progress.bar.isVisible()
+    assert arm.progress.status.text().startswith(f"Simulating case {len(arm.comparison.views) + 1} of 8")
     page.click(arm.stop_button)
     assert not arm.comparison.active
     assert arm.progress.status.text().startswith("Stopped")

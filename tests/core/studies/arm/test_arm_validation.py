@@ -182,7 +182,9 @@ class TestValidation:
             validation, "approximate", lambda m, bench, _, form: SimpleNamespace(model=in_form(m, bench, form))
         )
         servo = load_model("mx64", "m6")
-        candidates = arm_candidates((servo, servo), ("m1", "m6"))
+        fitted = []
+        candidates = arm_candidates((servo, servo), ("m1", "m6"), fitted.append)
+        assert fitted == [0, 1]
         assert [c.name for c in candidates] == [FITTED_M1, "m1 published", "m6"]
         assert candidates[0].models[0] == candidates[0].models[1]
         assert candidates[2].models == (servo, servo)
