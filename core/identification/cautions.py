@@ -34,6 +34,7 @@ from core.identification.coverage.findings import (
 from core.identification.defaults import SEARCH_SHARE
 from core.identification.evidence.model import STRIBECK, Evidence
 from core.identification.request import IdentificationRequest
+from core.identification.runs.conditions import IMPORT_AGAIN
 from core.identification.runs.split import DEFAULT_RULE, Split
 from core.identification.verdict import Answer, Step, Verdict
 from core.motion.trajectories import PAPER_TRAJECTORIES, title_of
@@ -273,7 +274,7 @@ def _action(evidence: Evidence, text: str, trials: int) -> tuple[str, str]:
     if text == evidence.search:
         return SEARCH, str(trials)
     if text == evidence.elsewhere or text in evidence.conditions:
-        return RECORD, ""
+        return "" if IMPORT_AGAIN in text else RECORD, ""
     for names, explanation in evidence.open_groups():
         if text == explanation:
             concerned = [p for p in evidence.parameters if p.name in names and not p.frozen]

@@ -22,7 +22,7 @@ from core.identification.coverage.outliers import outlier_findings
 from core.identification.coverage.repeats import odd_repetitions, rest_angles
 from core.identification.coverage.terms import TermVerdict, term_verdicts
 from core.identification.coverage.timing import Timing, timing_findings, timing_of
-from core.identification.runs.conditions import missing_conditions
+from core.identification.runs.conditions import missing_conditions, unstated_releases
 from core.motion.recording import Recording
 from core.servo.actuator import DEFAULT_PERIOD
 from core.servo.model import ServoModel, build_model
@@ -132,7 +132,7 @@ def coverage(
             on_run(len(seen))
     each, timing = zip(*seen, strict=True)
     total, grid = excitation_of_all(each), grid_of_conditions(recordings)
-    terms = term_verdicts(wanted.parameters, total, grid)
+    terms = term_verdicts(wanted.parameters, total, grid, unstated_releases(recordings))
     repeated = repeatability(recordings)
     odd = odd_repetitions(repeated, recordings)
     findings = [*outlier_findings(recordings), *timing_findings(recordings, timing), *odd]

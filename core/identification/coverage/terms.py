@@ -39,11 +39,14 @@ class TermVerdict:
 class _Seen:
     excitation: Excitation
     grid: ConditionGrid
+    unstated: str
 
 
-def term_verdicts(parameters: ParameterSet, excitation: Excitation, grid: ConditionGrid) -> tuple[TermVerdict, ...]:
-    """Return a verdict for each free parameter that has a rule."""
-    seen = _Seen(excitation, grid)
+def term_verdicts(
+    parameters: ParameterSet, excitation: Excitation, grid: ConditionGrid, unstated: str = ""
+) -> tuple[TermVerdict, ...]:
+    """Return a verdict for each free parameter that has a rule; unstated: see `unstated_releases`."""
+    seen = _Seen(excitation, grid, unstated)
     found: list[TermVerdict] = []
     for parameter in parameters.free:
         term = TERMS.get(parameter.name)
@@ -176,6 +179,8 @@ def _braking(seen: _Seen) -> tuple[str, str]:
     count = seen.excitation.releases
     verdict = _graded(count, 2, 1)
     text = f"{counted(count, 'release')} with motion after it"
+    if seen.unstated and not count:
+        return verdict, seen.unstated
     return verdict, text if verdict == "good" else f"{text}: record lift_and_drop"
 
 

@@ -33,6 +33,8 @@ SLOW = 0.15
 
 FEW_RUNS = 3
 
+IMPORT_AGAIN = "import them again with a column torque_enable, 0 while the motor is released"
+
 
 class UnusableRuns(IdentificationError):
     """Runs that would spoil any fit."""
@@ -150,7 +152,8 @@ def missing_conditions(model: ServoModel, recordings: Sequence[Recording]) -> tu
         by_gain = _symbols(free, "kt", "R", "error_gain_ratio")
         found.append(f"every run has the same gain: record with another kp, for {by_gain}")
     if "release_braking" in free and all(bool(r.torque_enable.all()) for r in recordings):
-        found.append(f"no run releases the torque: record lift_and_drop, for {free['release_braking']}")
+        remedy = "no run releases the torque: record lift_and_drop"
+        found.append(f"{unstated_releases(recordings) or remedy}, for {free['release_braking']}")
     fastest = max(_speed(r) for r in recordings)
     limit = model.spec.no_load_speed
     by_speed = _symbols(free, "friction_viscous", "kt")
@@ -160,6 +163,19 @@ def missing_conditions(model: ServoModel, recordings: Sequence[Recording]) -> tu
             f"record sin_time_square, for {by_speed}"
         )
     return tuple(found)
+
+
+def unstated_releases(recordings: Sequence[Recording]) -> str:
+    """Say that the table of imported runs of lift_and_drop did not state when the motor was off; empty if all did.
+
+    The importer takes the motor for driven in a table without that column, so that these runs show no release.
+    """
+    runs = [r for r in recordings if r.trajectory == "lift_and_drop" and r.provenance.get("format") == "table"]
+    count = sum(bool(r.torque_enable.all()) for r in runs)
+    lack = "lacks" if count == 1 else "lack"
+    return (
+        f"{counted(count, 'imported run')} of lift_and_drop {lack} the torque's column: {IMPORT_AGAIN}" if count else ""
+    )
 
 
 def _symbols(free: dict[str, str], *prefixes: str) -> str:

@@ -158,6 +158,18 @@ def test_saturation_and_release_are_seen() -> None:
     assert seen.releases == 1
 
 
+def test_a_drop_imported_without_the_torque_is_told_apart_from_none() -> None:
+    """Its table has no column that says when the motor was off, so that it seems to be driven all the time."""
+    drop = record(servo("mx106", 0), Run("lift_and_drop", 1.0, 32.0, 15.0), "drop", 0)
+    driven = {**drop.channels, "torque_enable": np.ones(drop.samples, np.uint8)}
+    drop = replace(drop, channels=driven, provenance={"format": "table", "columns": "time=t,position=q"})
+    found = coverage([drop])
+    told = [f for f in found.findings if "lift_and_drop" in f.text and "imported" in f.text]
+    assert [f.kind for f in told] == ["conditions", "term"]
+    assert all(f.remedy.startswith("import them again with a column torque_enable") for f in told)
+    assert not any("record lift_and_drop" in f.remedy for f in found.findings)
+
+
 def test_terms_that_nothing_is_known_of() -> None:
     """Slow motion to one side with one load, one gain and no release."""
     run = record(servo("mx106", 0), Run("up_and_down", 1.0, 8.0, 15.0), "slow", 0)
