@@ -8,6 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QUndoStack
 
+from bench_gui import file_dialogs
 from bench_gui.compare.comparison import Comparison
 from bench_gui.connect.bench.presets import Preset
 from bench_gui.connect.connecting import DEFAULT_SERVO, Connecting
@@ -119,6 +120,7 @@ class Controller(QObject):
         self._warnings.logged.connect(lambda text: self.journal.add("error", text))
         self.library.notice.connect(lambda text: self.message.emit("info", text))
         self.library.opened.connect(self._remember_session)
+        file_dialogs.PRESENT.driven = lambda: not self.servo.released
         for other_models in (self.library.runs_changed, self.library.fit_changed, self.connecting.servo_chosen):
             other_models.connect(self._offer_models)
         self.fitting.finished.connect(lambda _: self.comparison.choose_sensibly())
@@ -291,6 +293,7 @@ class Controller(QObject):
         self.settings.set("open_session", "" if path is None else str(path))
         if path is not None:
             self.settings.set("recent", remember(self.settings.recent, path))
+            file_dialogs.PRESENT.begin = path.parent
 
     def _offer_models(self) -> None:
         self.model_list.set_servo(self.library.main_servo() or self.setup.spec.name)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QFileDialog, QPushButton, QStackedWidget, QWidget
+from PySide6.QtWidgets import QPushButton, QStackedWidget, QWidget
 
+from bench_gui import file_dialogs
 from bench_gui.actions import ActionSpec
 from bench_gui.compare.diagram_tab import DiagramTab
 from bench_gui.compare.errors_tab import ErrorsTab
@@ -192,7 +193,7 @@ class CompareView(TaskPage):
 
     def ask_model(self) -> None:
         """Ask for a model file and compare it."""
-        file, _ = QFileDialog.getOpenFileName(self, "Open a model file", "", "Models (*.json);;All files (*)")
+        file = file_dialogs.ask_file(self, "Open a model file", "Models (*.json);;All files (*)")
         if file:
             self._controller.open_model(Path(file))
 

@@ -10,7 +10,6 @@ from PySide6.QtGui import QDesktopServices, QFont, QFontDatabase
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
-    QFileDialog,
     QHBoxLayout,
     QLabel,
     QLineEdit,
@@ -20,6 +19,7 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
 )
 
+from bench_gui import file_dialogs
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
 from bench_gui.export.options_form import OptionsForm
@@ -173,7 +173,7 @@ class ExportView(TaskPage):
     def ask_folder(self) -> None:
         """Ask for the folder to export into."""
         begin = next(each for each in (self._exports, *self._exports.parents) if each.is_dir())
-        folder = QFileDialog.getExistingDirectory(self, "Export into a folder", str(begin))
+        folder = file_dialogs.ask_folder(self, "Export into a folder", begin)
         if folder:
             self.set_folder(Path(folder))
 

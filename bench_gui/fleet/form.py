@@ -9,8 +9,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QLabel, QLineEdit, QPushButton, QSpinBox, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QLineEdit, QPushButton, QSpinBox, QWidget
 
+from bench_gui import file_dialogs
 from bench_gui.fleet.messages import FleetJob
 from bench_gui.fleet.reading import SeenSession
 from bench_gui.fleet.session_list import SessionList
@@ -184,13 +185,13 @@ class FleetForm(QWidget):
     def ask_sessions(self) -> None:
         """Ask for a session or a folder of sessions."""
         begin = self.sessions.sessions[-1].parent if self.sessions.sessions else home()
-        folder = QFileDialog.getExistingDirectory(self, "Add a session, or a folder of sessions", str(begin))
+        folder = file_dialogs.ask_folder(self, "Add a session, or a folder of sessions", begin)
         if folder:
             self.sessions.add([Path(folder)])
 
     def ask_folder(self) -> None:
         """Ask for the fleet's folder."""
-        folder = QFileDialog.getExistingDirectory(self, "Choose the folder of the fleet", str(self.folder.parent))
+        folder = file_dialogs.ask_folder(self, "Choose the folder of the fleet", self.folder.parent)
         if folder:
             self.set_folder(Path(folder))
 

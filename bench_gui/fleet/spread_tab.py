@@ -6,7 +6,6 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
-    QFileDialog,
     QGridLayout,
     QLabel,
     QProgressBar,
@@ -17,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from bench_gui import file_dialogs
 from bench_gui.controller import Controller
 from bench_gui.fleet.summary import FleetSummary, ModelSummary
 from bench_gui.headless.comparison_tables import ERROR, MRAD
@@ -184,7 +184,7 @@ class SpreadTab(QWidget):
         """Ask for a folder, then write the files."""
         if held_by(self):
             return
-        folder = QFileDialog.getExistingDirectory(self, f"Write the spread for {TITLES[target]} into a folder")
+        folder = file_dialogs.ask_folder(self, f"Write the spread for {TITLES[target]} into a folder")
         if folder:
             self.write(target, Path(folder))
 

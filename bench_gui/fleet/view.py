@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QFileDialog, QPushButton, QStackedWidget, QToolButton, QWidget
+from PySide6.QtWidgets import QComboBox, QPushButton, QStackedWidget, QToolButton, QWidget
 
+from bench_gui import file_dialogs
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
 from bench_gui.fleet.form import TRIED, FleetForm
@@ -181,7 +182,7 @@ class FleetView(TaskPage):
 
     def ask_fleet(self) -> None:
         """Ask for a fleet's folder and show it."""
-        folder = QFileDialog.getExistingDirectory(self, "Open a fleet", str(home()))
+        folder = file_dialogs.ask_folder(self, "Open a fleet", home())
         if folder:
             self.open_fleet(Path(folder))
 

@@ -9,8 +9,9 @@ from functools import cache
 from pathlib import Path
 
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFileDialog, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
+from bench_gui import file_dialogs
 from bench_gui.headless.palette import THEMES, Theme, load_theme
 from bench_gui.plots.chart import Chart
 from bench_gui.widgets.fields import tool
@@ -28,7 +29,7 @@ LONGEST_NAME = 60
 
 def ask_plot_file(parent: QWidget, suggestion: str, filters: Mapping[str, str] = FILTERS) -> Path | None:
     """Ask for an export file; the format follows from its ending, or from the chosen filter."""
-    name, chosen = QFileDialog.getSaveFileName(parent, "Export plot", suggestion, ";;".join(filters))
+    name, chosen = file_dialogs.ask_new(parent, "Export plot", suggestion, ";;".join(filters))
     if not name:
         return None
     path = Path(name)

@@ -12,7 +12,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
-    QFileDialog,
     QGridLayout,
     QHBoxLayout,
     QLabel,
@@ -22,6 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from bench_gui import file_dialogs
 from bench_gui.widgets.fields import MARGIN, SPACING, button, choice, describe, label, restyle, vbox
 from core.base.errors import ServoBenchError
 from core.base.numbers import decimal_text, number_parts
@@ -210,7 +210,7 @@ class ServoDialog(QDialog):
         self.save_button.setToolTip(problem or "Add the servo")
 
     def _ask_for_file(self) -> None:
-        file, _ = QFileDialog.getOpenFileName(self, "Open a servo file", "", "Servo file (*.toml)")
+        file = file_dialogs.ask_file(self, "Open a servo file", "Servo file (*.toml)")
         if file:
             self.add_file(file)
 

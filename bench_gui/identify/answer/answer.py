@@ -8,8 +8,9 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QResizeEvent
-from PySide6.QtWidgets import QFileDialog, QHeaderView, QWidget
+from PySide6.QtWidgets import QHeaderView, QWidget
 
+from bench_gui import file_dialogs
 from bench_gui.controller import Controller
 from bench_gui.identify.answer.ladder import BAR_COLUMN, Ladder, LadderDelegate
 from bench_gui.identify.answer.sentences import search_in_words, timed
@@ -167,9 +168,7 @@ class AnswerPart(QWidget):
         result = self._controller.fitting.result
         if result is None or result.folder is None:
             return
-        file, _ = QFileDialog.getSaveFileName(
-            self, "Write a report", str(result.folder / "report.html"), "Web page (*.html)"
-        )
+        file, _ = file_dialogs.ask_new(self, "Write a report", "report.html", "Web page (*.html)", result.folder)
         if file:
             self._controller.write_report(Path(file))
 

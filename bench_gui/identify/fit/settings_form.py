@@ -12,7 +12,6 @@ from PySide6.QtGui import QUndoStack
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
-    QFileDialog,
     QGridLayout,
     QLabel,
     QPushButton,
@@ -21,6 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from bench_gui import file_dialogs
 from bench_gui.icons import swatch
 from bench_gui.identify.fit.parameter_dialog import Bounds, Frozen, ParameterDialog
 from bench_gui.identify.fit.settings import QUICK_MODELS, FitSettings
@@ -360,7 +360,7 @@ class SettingsForm(QWidget):
     def _pick_start(self) -> None:
         key = self.start.currentData()
         if key == _FROM_FILE:
-            file, _ = QFileDialog.getOpenFileName(self, "Start from a model", "", "Model (*.json)")
+            file = file_dialogs.ask_file(self, "Start from a model", "Model (*.json)")
             key = self._model_list.open_file(Path(file)) or _KEPT if file else _KEPT
         self.start_from(key)
 

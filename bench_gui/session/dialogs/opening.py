@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import QMimeData
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QWidget
 
+from bench_gui import file_dialogs
 from bench_gui.headless.dropped import may_take
 from bench_gui.state.library import Library
 
@@ -23,31 +24,31 @@ class Opening:
 
     def ask_open(self) -> None:
         """Ask for a session folder and open it."""
-        folder = QFileDialog.getExistingDirectory(self._owner, "Open a session folder")
+        folder = file_dialogs.ask_folder(self._owner, "Open a session folder")
         if folder:
             self._library.open(Path(folder))
 
     def ask_open_file(self) -> None:
         """Ask for a session exported as one file and open it."""
-        file, _ = QFileDialog.getOpenFileName(self._owner, "Open an exported session", "", SESSION_FILES)
+        file = file_dialogs.ask_file(self._owner, "Open an exported session", SESSION_FILES)
         if file:
             self._library.open(Path(file))
 
     def ask_new(self) -> None:
         """Ask for a new folder and create a session in it."""
-        folder, _ = QFileDialog.getSaveFileName(self._owner, "New session: name its folder")
+        folder, _ = file_dialogs.ask_new(self._owner, "New session: name its folder")
         if folder:
             self._library.create(Path(folder))
 
     def ask_import(self) -> None:
         """Ask for recordings and import them."""
-        files, _ = QFileDialog.getOpenFileNames(self._owner, "Import recordings", "", IMPORTABLE)
+        files = file_dialogs.ask_files(self._owner, "Import recordings", IMPORTABLE)
         if files:
             self._library.import_files([Path(file) for file in files])
 
     def ask_import_folder(self) -> None:
         """Ask for a folder and import every recording in it."""
-        folder = QFileDialog.getExistingDirectory(self._owner, "Import a folder of recordings")
+        folder = file_dialogs.ask_folder(self._owner, "Import a folder of recordings")
         if folder:
             self._library.import_files([Path(folder)])
 

@@ -6,8 +6,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QFileDialog, QGridLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QGridLayout, QPushButton, QWidget
 
+from bench_gui import file_dialogs
 from bench_gui.icons import line_icon
 from bench_gui.plots.styles import Style
 from bench_gui.state.models import CATALOGUE, ModelList
@@ -148,9 +149,7 @@ class ArmForm(QWidget):
 
     def ask_links(self) -> None:
         """Ask for a file with links."""
-        file, _ = QFileDialog.getOpenFileName(
-            self, "Open links of an arm", "", "Links (*.yml *.yaml *.txt);;All files (*)"
-        )
+        file = file_dialogs.ask_file(self, "Open links of an arm", "Links (*.yml *.yaml *.txt);;All files (*)")
         if file:
             self.links_path = Path(file)
             _name(self.links_button, self.links_path)
@@ -158,8 +157,8 @@ class ArmForm(QWidget):
 
     def ask_recording(self) -> bool:
         """Ask for the recording of a measured arm and make it the truth. Return True if a file was chosen."""
-        file, _ = QFileDialog.getOpenFileName(
-            self, "Open a measured arm", "", "Recordings of an arm (*.csv *.csv.gz *.gz);;All files (*)"
+        file = file_dialogs.ask_file(
+            self, "Open a measured arm", "Recordings of an arm (*.csv *.csv.gz *.gz);;All files (*)"
         )
         if file:
             self.recording_path = Path(file)

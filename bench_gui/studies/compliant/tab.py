@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtCore import QElapsedTimer, Qt, QTimer
 from PySide6.QtGui import QHideEvent
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QSplitter, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSplitter, QWidget
 
+from bench_gui import file_dialogs
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
 from bench_gui.plots.export import PlotExport, gather
@@ -146,7 +147,7 @@ class ComplianceTab(ExploreTab):
         """Ask for a folder and export the joint to it."""
         if held_by(self.form):
             return
-        folder = QFileDialog.getExistingDirectory(self, "Write the joint for Gazebo")
+        folder = file_dialogs.ask_folder(self, "Write the joint for Gazebo")
         job = self._job() if folder else None
         if job is not None:
             self._writer.start(GazeboJob(job=job, folder=Path(folder)))

@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QFileDialog, QPushButton, QSpinBox, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QPushButton, QSpinBox, QWidget
 
+from bench_gui import file_dialogs
 from bench_gui.studies.learning.compute import LearningJob
 from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.fields import (
@@ -187,7 +188,7 @@ class LearningForm(QWidget):
 
     def ask_reference(self) -> None:
         """Ask for a file with a motion."""
-        file, _ = QFileDialog.getOpenFileName(self, "Open a motion of two joints", "", "Motions (*.csv);;All files (*)")
+        file = file_dialogs.ask_file(self, "Open a motion of two joints", "Motions (*.csv);;All files (*)")
         if file:
             self.reference_path = Path(file)
             chosen = self.file_button

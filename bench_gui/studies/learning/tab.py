@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, Qt
-from PySide6.QtWidgets import QFileDialog, QLabel, QProgressBar, QPushButton, QSpinBox, QWidget
+from PySide6.QtWidgets import QLabel, QProgressBar, QPushButton, QSpinBox, QWidget
 
+from bench_gui import file_dialogs
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
 from bench_gui.plots.export import ask_plot_file, file_name, gather
@@ -113,9 +114,7 @@ class LearningTab(ExploreTab):
         job, shown = self.running.job, self.shown
         if job is None or shown is None:
             return
-        file, _ = QFileDialog.getSaveFileName(
-            self, "Write the learned input", f"input_{shown.number}.csv", "Numbers (*.csv)"
-        )
+        file, _ = file_dialogs.ask_new(self, "Write the learned input", f"input_{shown.number}.csv", "Numbers (*.csv)")
         if not file:
             return
         path = Path(file)

@@ -5,8 +5,8 @@ import csv
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog
 
+from bench_gui import file_dialogs
 from bench_gui.compare.view import ARM, OVERLAY
 from bench_gui.render.paper import save_plot
 from bench_gui.shell.tasks import BENCH, COMPARE
@@ -185,7 +185,7 @@ def test_an_arm_is_compared_stopped_and_measured(page, qtbot, tmp_path, monkeypa
     recording = tmp_path / "arm of mine.csv"
     columns = np.column_stack([view.time, view.reference, view.goal])
     np.savetxt(recording, columns, delimiter=",", header="time,q1,q2,goal1,goal2", comments="")
-    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(recording), ""))
+    monkeypatch.setattr(file_dialogs, "ask", lambda *_, **__: ([str(recording)], ""))
     arm.settings.kp.setValue(32.0)
     page.click(arm.measured_button)
     page.until(lambda: not arm.comparison.active)

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from PySide6.QtWidgets import QAbstractButton, QFileDialog
+from PySide6.QtWidgets import QAbstractButton
 
+from bench_gui import file_dialogs
 from bench_gui.app import make_window
 from bench_gui.controller import Controller
 from bench_gui.shell.tasks import EXPLORE, IDENTIFY, TASKS
@@ -192,7 +193,7 @@ def test_own_tables_are_six_clicks_away(person, tmp_path, monkeypatch):
     rows = [f"{t:g},{0.7 * np.sin(2 * t):.4f},{0.66 * np.sin(2 * t - 0.1):.4f}" for t in time]
     file = tmp_path / "sin_sin_kp400.csv"
     file.write_text("\n".join(["time,goal,position", *rows]) + "\n")
-    monkeypatch.setattr(QFileDialog, "getOpenFileNames", lambda *_: ([str(file)], ""))
+    monkeypatch.setattr(file_dialogs, "ask", lambda *_, **__: ([str(file)], ""))
     person.click(window.start.import_button)
     person.clicks += 2
     person.until(lambda: window.session.questions.dialog is not None)

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from PySide6.QtGui import QUndoStack
-from PySide6.QtWidgets import QFileDialog
 
+from bench_gui import file_dialogs
 from bench_gui.headless.symbols import with_symbols
 from bench_gui.identify.answer.sentences import cost, objective, plan_in_words, search_in_words
 from bench_gui.identify.evidence_table import COLUMNS, evidence_rows
@@ -496,7 +496,7 @@ def test_a_file_of_another_servo_is_refused_with_the_reason(starting, tmp_path, 
     earlier.write_text(replace(load_model("mx106", "m4"), name="unit 1").to_json_text())
     other.write_text(load_model("xl330", "m4").to_json_text())
     for file in (earlier, other, tmp_path / "gone.json", ""):
-        monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_, file=file: (str(file), ""))
+        monkeypatch.setattr(file_dialogs, "ask", lambda *_, file=file, **__: ([str(file)], ""))
         pick(form, "a file…")
         assert dict(form.settings().start) == load_model("mx106", "m4").values
         assert form.start.currentText() == "M4 earlier"

@@ -4,11 +4,14 @@ import os
 import shutil
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from PySide6.QtCore import QItemSelectionModel, QMimeData, Qt, QUrl
+from PySide6.QtWidgets import QFileDialog, QTreeView
 
+from bench_gui import file_dialogs
 from bench_gui.headless.dropped import classify, may_take
 from bench_gui.headless.palette import THEMES, load_theme
 from bench_gui.session.runs.cells import TagField
@@ -297,6 +300,24 @@ def test_a_run_is_excluded_for_a_reason(person, session):
     person.click(panel(person).head.include_button)
     assert on_disk(person) == {}
     assert files(session) == before
+
+
+def test_file_dialogs_begin_beside_the_session_and_hear_esc_while_a_motor_is_on(person, session, monkeypatch):
+    shown = []
+
+    def look(dialog):
+        files = dialog.findChild(QTreeView, "treeView")
+        widths = [files.columnWidth(column) >= files.sizeHintForColumn(column) for column in range(4)]
+        own = dialog.testOption(QFileDialog.Option.DontUseNativeDialog)
+        shown.append((Path(dialog.directory().absolutePath()), own, all(widths)))
+        return 0
+
+    monkeypatch.setattr(QFileDialog, "exec", look)
+    person.open(session)
+    panel(person).opening.ask_import()
+    monkeypatch.setattr(type(person.controller.servo), "released", False)
+    panel(person).opening.ask_import()
+    assert shown == [(session.parent, own, True) for own in (False, True)]
 
 
 def test_a_single_selected_run_is_looked_at_and_changes_no_fit(person, session):
@@ -625,9 +646,7 @@ def test_recordings_of_another_servo_go_into_a_new_session_and_of_this_one_into_
 
     def bring(session):
         files = export_csv(session, None, tmp_path / f"{session.title} files")
-        monkeypatch.setattr(
-            "bench_gui.session.dialogs.opening.QFileDialog.getOpenFileNames", lambda *_: ([*map(str, files)], "")
-        )
+        monkeypatch.setattr(file_dialogs, "ask", lambda *_, **__: ([*map(str, files)], ""))
         WAYS_IN[way](person, files)
         person.until(lambda: not library.loading and not person.controller.background.busy)
 

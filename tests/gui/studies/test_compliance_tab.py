@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PySide6.QtWidgets import QFileDialog
 
+from bench_gui import file_dialogs
 from bench_gui.controller import Controller
 from bench_gui.studies.compliant.compute import BEGIN, PUSH, SINE, STEP, ComplianceJob, simulate
 from bench_gui.studies.compliant.form import ComplianceForm
@@ -197,7 +197,7 @@ def test_what_fails_is_said_where_the_motion_would_be(tab):
 
 
 def test_the_joint_is_written_for_gazebo(qtbot, tab, tmp_path, monkeypatch):
-    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(tmp_path / "gazebo"))
+    monkeypatch.setattr(file_dialogs, "ask", lambda *_, **__: ([str(tmp_path / "gazebo")], ""))
     (tmp_path / "gazebo").mkdir()
     with qtbot.waitSignal(tab._controller.journal.said) as said:
         tab.ask_gazebo()

@@ -5,8 +5,8 @@ import csv
 import numpy as np
 import pyqtgraph as pg
 import pytest
-from PySide6.QtWidgets import QFileDialog
 
+from bench_gui import file_dialogs
 from bench_gui.controller import Controller
 from bench_gui.studies.learning.form import FILE, SINE, LearningForm
 from bench_gui.studies.learning.plots import FIRST, INPUT, JOINT_KEYS, LINK, REFERENCE, TOLERANCE
@@ -88,7 +88,7 @@ def test_a_motion_from_a_file_needs_its_file(form, tmp_path, monkeypatch):
         form.job()
     file = tmp_path / "motion.csv"
     file.write_text("time,q1,q2\n0,0,0\n0.1,0.1,0\n0.2,0.3,0\n")
-    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(file), ""))
+    monkeypatch.setattr(file_dialogs, "ask", lambda *_, **__: ([str(file)], ""))
     form.file_button.click()
 
     assert form.obstacle == ""
@@ -125,7 +125,7 @@ def test_a_person_sees_the_paper_s_arm_learn_and_keeps_its_input(qtbot, tab, tmp
 
     # Its input, for the real arm.
     file = tmp_path / "input.csv"
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(file.with_suffix("")), ""))
+    monkeypatch.setattr(file_dialogs, "ask", lambda *_, **__: ([str(file.with_suffix(""))], ""))
     tab.iteration.setValue(count)
     with qtbot.waitSignal(tab._controller.message) as said:
         tab.write_button.click()
