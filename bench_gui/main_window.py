@@ -266,12 +266,17 @@ class MainWindow(QMainWindow):
 
     def _build_menus(self) -> None:
         controller, menus = self.controller, self.menus
-        servo, library = controller.servo, controller.library
+        servo, library, opening = controller.servo, controller.library, self.session.opening
         for spec in (
-            ActionSpec("&New session…", self.session.opening.ask_new, "Ctrl+N"),
-            ActionSpec("&Open session…", self.session.opening.ask_open, "Ctrl+O"),
+            ActionSpec("&New session…", opening.ask_new, "Ctrl+N"),
+            ActionSpec("&Open session…", opening.ask_open, "Ctrl+O"),
+            ActionSpec("Open session &file…", opening.ask_open_file, tip="Open a session exported as one .h5 file"),
+            ActionSpec("&Import recordings…", opening.ask_import, "Ctrl+I", enabled=lambda: not library.locked),
             ActionSpec(
-                "&Import recordings…", self.session.opening.ask_import, "Ctrl+I", enabled=lambda: not library.locked
+                "Import a fol&der…",
+                opening.ask_import_folder,
+                tip="Import all recordings in a folder and its subfolders",
+                enabled=lambda: not library.locked,
             ),
             ActionSpec("Open the &example", library.open_example),
             ActionSpec("Open &model file…", lambda: self.compare.ask_model()),

@@ -98,7 +98,7 @@ class SessionHead(QWidget):
         )
         for made, ways in ((self.open_button, opening), (self.import_button, importing)):
             made.clicked.connect(lambda _=False, act=ways[0][2]: act())
-            for way in ways:
+            for way in ways[1:]:
                 _add(made.menu(), *way)
         for made in (self.recent_button, self.open_button, self.import_button):
             row.addWidget(made)

@@ -136,15 +136,6 @@ class SessionPanel(QFrame):
                 enabled=lambda: bool(chosen.selected),
             ),
             *self._run_actions(),
-            ActionSpec(
-                "Open session &file…", self.opening.ask_open_file, tip="Open a session exported as one .h5 file"
-            ),
-            ActionSpec(
-                "Import a fol&der…",
-                self.opening.ask_import_folder,
-                tip="Import all recordings in a folder and its subfolders",
-                enabled=lambda: not chosen.locked,
-            ),
         ]
 
     # Drag and drop.

@@ -177,14 +177,14 @@ class SetupForm(LoadForm):
         self.offset.radians_changed.connect(lambda value: self._edit("mounting error", "angle_offset", value))
         self.row("Mounting error", self.offset)
         self.direction: QComboBox = choice(
-            "Positive turn",
+            "Positive direction",
             "Direction in which you see the pendulum turn when the servo's angle increases. Changes only the drawing; "
             "recordings keep the servo's angle",
             [(text, direction) for direction, text in DIRECTIONS.items()],
         )
         self.direction.setFixedWidth(FIELD_WIDTH + 40)
         self.direction.activated.connect(lambda _: setup.edit_direction(self.direction.currentData()))
-        self.row("Positive turn", self.direction)
+        self.row("Positive direction", self.direction)
         self._show()
 
     def show_in(self, unit: AngleUnit) -> None:

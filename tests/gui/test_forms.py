@@ -358,7 +358,7 @@ def test_every_field_of_the_bench_is_the_one_that_was_entered(setup, qtbot):
     for name, (_, entered, _) in BENCH_FIELDS.items():
         box = made.offset if name == "angle_offset" else made.fields[name]
         assert box.value() == pytest.approx(entered), f"{name} is shown as it was entered"
-    enter(made, "Positive turn", -1)
+    enter(made, "Positive direction", -1)
     assert setup.direction == -1
 
 

@@ -115,7 +115,7 @@ def test_the_servo_s_card_says_each_number_beside_its_caption(controller, card):
     assert (card.title.text(), card.warnings.text()) == (IDENTITY.title, "The fan is loud.\nThe horn is loose.")
     assert beside(card.gains) == {"Gain kp": "7.1", "Gain ki": "0.8", "Gain kd": "0.9"}
     assert beside(card.limits) == {
-        **{"Lowest angle": "−1.1 rad", "Highest angle": "1.2 rad", "Speed": "4.3 rad/s", "Speed holding": "2.4 rad/s"},
+        **{"Lowest angle": "−1.1 rad", "Highest angle": "1.2 rad", "Speed": "4.3 rad/s", "Holding speed": "2.4 rad/s"},
         **{"Torque": "5.5 N·m", "Current": "1.6 A", "Temperature": "57 °C"},
     }
     controller.set_angle_unit(DEGREES)

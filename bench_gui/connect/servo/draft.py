@@ -132,7 +132,7 @@ def entries_of(spec: ServoSpec, ratings: Limits) -> list[ServoNumber]:
         ("speed", "Speed", "a driven servo that moves faster is released", "rad/s", 0.01, ratings.speed),
         (
             "hold_speed",
-            "Speed holding",
+            "Holding speed",
             "a servo that moves faster while holding a torque is released",
             "rad/s",
             0.01,

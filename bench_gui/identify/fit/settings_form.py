@@ -135,7 +135,7 @@ class SettingsForm(QWidget):
         )
         self.changed_note.setWordWrap(True)
         self.restore_button: QPushButton = button(
-            "Back to its settings", "Restore the settings of the shown result", self._restore, "small"
+            "Back to its settings", "Restore the settings of the shown result", self._restore
         )
         for part in (self.changed_note, self.restore_button):
             part.hide()

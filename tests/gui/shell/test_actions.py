@@ -67,7 +67,9 @@ DONE = {
     "File": {
         "New session…": (Opening, "ask_new"),
         "Open session…": (Opening, "ask_open"),
+        "Open session file…": (Opening, "ask_open_file"),
         "Import recordings…": (Opening, "ask_import"),
+        "Import a folder…": (Opening, "ask_import_folder"),
         "Open the example": (Library, "open_example"),
         "Open model file…": (CompareView, "ask_model"),
         "Start page": (MainWindow, "show_start"),
@@ -98,8 +100,6 @@ DONE = {
         "Exclude from fits…": (Questions, "ask_reason"),
         "Include in fits": (SessionPanel, "include"),
         "Trim…": (Questions, "ask_trim"),
-        "Open session file…": (Opening, "ask_open_file"),
-        "Import a folder…": (Opening, "ask_import_folder"),
     },
     "Help": {
         "Help on this page": (Helping, "show"),
