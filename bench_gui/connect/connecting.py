@@ -18,6 +18,8 @@ from drivers.registry import ServoAddress, family
 from drivers.servo import ServoIdentity
 
 DEFAULT_SERVO = "simulated:mx106"
+LOAD = "load"
+"""Cause of the notice that another servo replaced the load."""
 
 
 class Connecting(QObject):
@@ -61,6 +63,9 @@ class Connecting(QObject):
         """Address of the last chosen servo that is not emulated; emulated ones end with the window."""
         self.presets.notice.connect(lambda text: journal.say("warning", text, task="Bench"))
         self.emulation.ended.connect(lambda reason: journal.add("error", reason) if reason else None)
+        self._suited = self.setup.bench
+        """Bench for which the present servo replaced the load."""
+        self.setup.changed.connect(lambda: journal.settle(LOAD) if self.setup.bench != self._suited else None)
         self.servo.problem.connect(lambda text: journal.say("error", text, SERVO))
         self.servo.connected.connect(self._meet)
 
@@ -107,12 +112,13 @@ class Connecting(QObject):
         """Adapt the bench to a servo, and say if that replaces the load."""
         before = self.setup.bench
         self.setup.suit(load_servo(name))
-        now = self.setup.bench
+        self._suited = now = self.setup.bench
         if now != before:
             self._journal.say(
                 "info",
                 f"the load is now {now.mass:g} kg at {now.length:g} m, as usual for {self.setup.spec.title}; "
                 f"Undo (Ctrl+Z) brings back {before.mass:g} kg at {before.length:g} m",
+                LOAD,
             )
 
     def _meet(self, identity: ServoIdentity) -> None:

@@ -130,7 +130,8 @@ class BenchSetup(QObject):
         if spec.name != self.spec.name:
             untouched = self.bench == _suitable(self.spec).bench
             self.spec = spec
-            self.take(replace(self._now, gains=_suitable(spec).gains))
+            self._now = replace(self._now, gains=_suitable(spec).gains)
+            self.changed.emit()
             if untouched:
                 self.edit_typical_load()
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from PySide6.QtGui import QUndoStack
 
 from bench_gui.connect.bench.presets import NAME, Preset, Presets, paper_presets
-from bench_gui.connect.connecting import Connecting
+from bench_gui.connect.connecting import LOAD, Connecting
 from bench_gui.connect.servo.connection import ConnectionForm
 from bench_gui.connect.servo.draft import Draft, entries_of
 from bench_gui.shell.tasks import BENCH
@@ -145,15 +145,33 @@ def test_another_servo_brings_its_typical_load_where_nobody_entered_one(qapp):
     assert setup.bench == BenchSetup(load_servo("xl330")).bench != BenchSetup(MX106).bench
 
 
+def test_the_servo_that_is_too_weak_is_the_present_one(qtbot):
+    """Also if neither load nor gain change with it."""
+    setup, strong, weak = BenchSetup(MX106), load_servo("mx106"), load_servo("xl330")
+    setup.set_bench(mass=1.7)
+    setup.set_kp(weak.default_kp)
+    form = BenchForm(setup)
+    qtbot.addWidget(form)
+    for spec in (weak, strong, weak):
+        setup.suit(spec)
+        setup.set_kp(weak.default_kp)
+        assert form.weak.text() == spec.too_weak(setup.bench)
+
+
 def test_a_load_that_another_servo_replaces_is_named_and_comes_back_by_undo(qapp):
-    undo, said, journal = QUndoStack(), [], Journal()
+    undo, said, settled, journal = QUndoStack(), [], [], Journal()
     journal.said.connect(lambda line: said.append(line.text))
+    journal.settled.connect(settled.append)
     connecting = Connecting("simulated:mx106", undo, None, Activities(), journal)
     before = connecting.setup.bench
     connecting.choose_servo("simulated:xl330")
     assert len(said) == 1
     assert "Undo (Ctrl+Z) brings back 1.71 kg at 0.1 m" in said[0]
+    settled.clear()
+    connecting.setup.set_rate(100.0)
+    assert settled == []
     undo.undo()
+    assert settled == [LOAD], "the notice ends with its cause"
     assert (connecting.setup.bench, connecting.setup.spec.name) == (before, "xl330")
     connecting.choose_servo("simulated:mx106")
     assert len(said) == 1, "the load is the usual one of this servo"
