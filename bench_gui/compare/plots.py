@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QScrollArea, QToolButton, QWidget
 
@@ -38,6 +38,8 @@ MOST_WITH_ERRORS = 4
 MEASURED_WIDTH = 2.0
 MOST_WIDE = 32
 """With more curve pieces than this, lines are 1 px wide: ten times as fast and easier to read."""
+REST = 60
+"""Rest of a plot until the others follow: moving all of them for every frame would take 70 ms [ms]."""
 TIME = "Time [s]"
 ERROR, SPECTRUM, DIFFERENCE = range(3)
 """Choices of the lower chart."""
@@ -114,7 +116,12 @@ class ComparePlots(QWidget):
         self.body.setSpacing(8)
         self.body.addLayout(self._charts, 1)
         column.addLayout(self.body, 1)
-        self._following = False
+        self._sharing = False
+        self._rest = QTimer(self)
+        """Time after a movement until the plots of the other runs follow."""
+        self._rest.setSingleShot(True)
+        self._rest.timeout.connect(lambda: self._share(self._moved, self.charts))
+        self._moved = self.cells[0].overlay
         for chart in self.charts:
             chart.view.sigRangeChanged.connect(lambda *_, chart=chart: self._follow(chart))
             chart.view.sigRangeChangedManually.connect(self._zoom)
@@ -250,6 +257,8 @@ class ComparePlots(QWidget):
             slack = 0.06 * max(high - low, 1e-6)
             charts[0].view.setRange(xRange=(0.0, self.duration or 1.0), padding=0.02)
             charts[0].view.setYRange(low - slack, high + slack, padding=0.0)
+            self._share(charts[0], self.charts)
+        self._rest.stop()
         if self.below == SPECTRUM:
             self.spectrum.fit()
 
@@ -308,15 +317,20 @@ class ComparePlots(QWidget):
             self._grid.setRowStretch(place, place < rows)
 
     def _follow(self, moved: Chart) -> None:
-        """Give a chart's range to all others: the time to each, the height to those of its kind."""
-        if self._following:
-            return
-        self._following = True
+        """Give a chart's range to the other one of its run at once, and to those of the other runs when it rests."""
+        if not self._sharing:
+            self._moved = moved
+            self._share(moved, next(pair for cell in self.cells if moved in (pair := (cell.overlay, cell.residual))))
+            self._rest.start(REST)
+
+    def _share(self, moved: Chart, charts: Sequence[Chart]) -> None:
+        """Give a chart's range to others: the time to each, the height to those of its kind."""
+        self._sharing = True
         x, y = moved.view.viewRange()
-        for place, chart in enumerate(self.charts):
-            same = place % 2 == self.charts.index(moved) % 2
+        for chart in charts:
+            same = chart.accessibleName() == moved.accessibleName()
             chart.view.setRange(xRange=x, yRange=y if same else None, padding=0.0)
-        self._following = False
+        self._sharing = False
 
     def _zoom(self, *_: Any) -> None:
         self._zoomed = True
