@@ -55,7 +55,7 @@ class Head(QWidget):
         if recordings and not comparison.chosen:
             text = "Choose models at the right"
         elif cut:
-            text = f"Runs {picture.first + 1} to {last} of {picture.total}; errors cover all runs"
+            text = f"Runs {picture.first + 1} to {last} of {picture.total}"
         elif drawing and comparison.waiting:
             text = comparison.doing
         elif judging:

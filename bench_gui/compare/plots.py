@@ -31,7 +31,7 @@ from core.motion.trajectories import title_of
 from core.servo.bench import Bench
 
 Array = NDArray[np.float64]
-NARROWEST, LOWEST = 230, 190
+NARROWEST, LOWEST = 230, 220
 """Smallest size of a run's plots [px]; what does not fit is scrolled."""
 MOST_WITH_ERRORS = 4
 """With more models than this, the legend has no room for their errors."""
@@ -72,8 +72,8 @@ class RunPlots(QWidget):
         self.residual.add_item(self.zero)
         column = vbox(self, spacing=0)
         column.addWidget(self.title)
-        column.addWidget(self.overlay, 7)
-        column.addWidget(self.residual, 6)
+        column.addWidget(self.overlay, 1)
+        column.addWidget(self.residual, 1)
         themes.follow(self._paint)
 
     def _paint(self) -> None:
@@ -87,6 +87,18 @@ class RunPlots(QWidget):
         self.title.setVisible(bool(text))
         for chart in (self.overlay, self.residual):
             chart.belongs_to = text
+
+
+class _Scroll(QScrollArea):
+    """Area whose content is arranged again for another size, also beside a readout or a scroll bar."""
+
+    def __init__(self, arrange: Callable[[], object]) -> None:
+        super().__init__()
+        self._arrange = arrange
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrange()
 
 
 class ComparePlots(QWidget):
@@ -105,7 +117,7 @@ class ComparePlots(QWidget):
         self._grid = QGridLayout(holder)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setSpacing(4)
-        self._scroll = QScrollArea()
+        self._scroll = _Scroll(self._arrange)
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setWidgetResizable(True)
         self._scroll.setWidget(holder)
@@ -294,17 +306,12 @@ class ComparePlots(QWidget):
         self.fit()
         self.drawn.emit()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Use the columns that fit."""
-        super().resizeEvent(event)
-        self._arrange()
-
     def _enlarge(self, run: str) -> None:
         self.show_run("" if run == self._alone else run)
 
     def _arrange(self) -> None:
         there = list(self.shown.values()) or self.cells[:1]
-        columns = max(1, self.width() // NARROWEST)
+        columns = max(1, self._scroll.viewport().width() // NARROWEST)
         rows = -(-len(there) // columns)
         self._columns = columns = -(-len(there) // rows)
         for cell in self.cells:

@@ -84,7 +84,12 @@ class DeltaCursors(QObject):
         if on:
             low, high = self._seen()
             self.places = [low + (high - low) / 3.0, low + 2.0 * (high - low) / 3.0]
-            self._lines = [tuple(self._line(chart, number) for number in (0, 1)) for chart in self._charts]
+            # The names are in the uppermost chart of each stack: the next one after a chart with a lower axis.
+            named = [True, *(bool(chart.bottom[0]) for chart in self._charts)]
+            self._lines = [
+                tuple(self._line(chart, number, first) for number in (0, 1))
+                for chart, first in zip(self._charts, named, strict=False)
+            ]
             self._paint()
         else:
             for chart, lines in zip(self._charts, self._lines, strict=True):
@@ -134,10 +139,10 @@ class DeltaCursors(QObject):
         low, high = self._charts[0].view.viewRange()[0]
         return float(low), float(high)
 
-    def _line(self, chart: Chart, number: int) -> Any:
+    def _line(self, chart: Chart, number: int, named: bool) -> Any:
         line = pg.InfiniteLine(self.places[number], angle=90, movable=True)
         line.setZValue(100)
-        if chart is self._charts[0]:
+        if named:
             # The first label is left of its line, the second right, so that close cursors stay readable.
             text = pg.InfLineLabel(line, NAMES[number], position=0.08, anchors=[(number ^ 1, 0.5), (number ^ 1, 0.5)])
             text.setParentItem(line)

@@ -4,6 +4,7 @@ import shutil
 import threading
 
 import numpy as np
+import pyqtgraph as pg
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QWheelEvent
@@ -299,6 +300,20 @@ def test_what_is_not_zoomed_fits_the_simulation_too(compared):
     view.grab()
     assert view.tabs.current == OVERLAY
     assert chart.view.viewRange()[0] == pytest.approx([1.0, 2.0])
+
+
+def test_cursors_are_named_on_every_run_and_leave_room_for_all_of_them(compared):
+    """Beside the readout the runs are arranged again, not cut."""
+    view = compared.window.compare
+    button, bar = view.overlay_tools.cursor_button, view.plots._scroll.horizontalScrollBar()
+    button.setChecked(True)
+    compared.until(lambda: view.overlay_tools.readout.isVisible() and not bar.maximum())
+    named = [
+        [isinstance(part, pg.InfLineLabel) for line in lines for part in line.childItems()]
+        for lines in view.overlay_tools.cursors._lines
+    ]
+    button.setChecked(False)
+    assert named[:4] == [[True, True], [], [True, True], []]
 
 
 def test_lines_are_plain_while_a_plot_is_moved(qtbot):
