@@ -324,7 +324,8 @@ def import_logs(
     paths: str | Path | Sequence[str | Path],
     session: str | Path | Session,
     *,
-    columns: str = "", from_name: str = "", servo: str | Path | ServoSpec | None = None, mass: float | None = None,
+    columns: str = "", from_name: str = "", where: Mapping[str, object] | None = None, split_by: str = "",
+    servo: str | Path | ServoSpec | None = None, mass: float | None = None,
     length: float | None = None, arm_mass: float | None = None, angle_offset: float | None = None,
     kp: float | None = None, ki: float | None = None, kd: float | None = None, damping: float | None = None,
     supply_voltage: float | None = None, trajectory: str | None = None, progress: bool = True,
@@ -340,6 +341,8 @@ def import_logs(
             the error lists the columns of the table.
         from_name: Pattern of the file names, from which facts of each run are taken, e.g.
             "{trajectory}_m{mass}_l{length}_kp{kp}".
+        where: Values of columns that the rows must have, e.g. {"id": 3}.
+        split_by: Column of whose values each makes a run, e.g. "episode_index".
         servo: The servo of tables that do not name one.
         mass: Load at the end of the pendulum [kg].
         length: Distance from shaft to load [m].
@@ -373,7 +376,10 @@ def import_logs(
 
     given["servo"] = None if servo is None else load_servo(servo).name
     facts = {name: given[name] for name in FACTS if given[name] is not None}
-    tables = TableImport(columns=parse_columns(columns), facts=facts, name_pattern=from_name)
+    chosen = {name: str(value) for name, value in (where or {}).items()}
+    tables = TableImport(
+        columns=parse_columns(columns), facts=facts, name_pattern=from_name, where=chosen, split_by=split_by
+    )
     files = [paths] if isinstance(paths, str | Path) else paths
     with _progress("Import", progress) as show:
         import_paths(files, session, lambda event: show(event.done / max(event.total, 1), event.file), tables)

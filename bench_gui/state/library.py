@@ -273,6 +273,7 @@ class Library(QObject):
             from sessions.importers import ImportEvent, TableImport, UnknownTableError
 
             passed_over: list[str] = []
+            mended: list[str] = []
 
             def note(event: ImportEvent) -> None:
                 self._note_progress(event.done, event.total)
@@ -280,6 +281,8 @@ class Library(QObject):
                     passed_over.append(f"{Path(event.file).name}: {event.skipped}")
                 if event.damage:
                     passed_over.append(event.damage)
+                if event.note:
+                    mended.append(f"{Path(event.file).name}: {event.note}")
 
             target: Any = new_session_folder("imported") if current is None or why_not else current
             try:
@@ -289,12 +292,14 @@ class Library(QObject):
                     if target is not current:
                         raise
                     passed_over.clear()
+                    mended.clear()
                     target = new_session_folder("imported")
                     added = import_paths(paths, target, note, tables or TableImport())
             except UnknownTableError as error:
                 return error
             session = target if isinstance(target, Session) else Session.open(target)
-            return read_contents(session), len(added), passed_over
+            skipped = [f"skipped {_first(passed_over)}"] if passed_over else []
+            return read_contents(session), len(added), [*skipped, *([_first(mended)] if mended else [])]
 
         def done(found: tuple[Contents, int, list[str]] | UnknownTableError) -> None:
             if not isinstance(found, tuple):
@@ -302,14 +307,14 @@ class Library(QObject):
                 self.runs_changed.emit()
                 self.table_found.emit(paths, found)
                 return
-            contents, count, passed_over = found
+            contents, count, said = found
             self._take(contents)
             text = f"{counted(count, 'run')} imported into {self.title}"
             if current is not None and contents.session is not current:
                 why = _lowered(why_not) or "a session has one servo"
                 text = f"{why}; {counted(count, 'run')} imported into a new session, {self.title}"
             self.imported.emit()
-            self.notice.emit(f"{text}; skipped {_first(passed_over)}" if passed_over else text)
+            self.notice.emit("; ".join([text, *said]))
 
         self._begin("Import")
         self._background.submit("session", work, done=done, failed=self._failed)

@@ -48,6 +48,8 @@ class ImportEvent:
     """Reason why the file, or a run in it, was skipped; empty if it was taken."""
     damage: str = ""
     """Sentence about damaged runs of the session being read, which are left out; see `Selection.damage`."""
+    note: str = ""
+    """What was left out of the file's rows, or mended in them."""
     stage: Literal["read", "store"] = "read"
 
 
@@ -100,7 +102,8 @@ def import_paths(
                 tell(ImportEvent(done - 1, len(sources), str(source.path), reason))
             duplicates += len(skipped)
             contents.append(replace(found, recordings=fresh))
-            tell(ImportEvent(done, len(sources), str(source.path), damage=found.damage))
+            note = "; ".join(dict.fromkeys(run.provenance.get("left_out", "") for run in fresh if run.provenance))
+            tell(ImportEvent(done, len(sources), str(source.path), damage=found.damage, note=note.strip("; ")))
         else:
             passed_over.append(found)
             if isinstance(found, UnknownTableError):

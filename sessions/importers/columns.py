@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,18 +60,23 @@ WORDS = (
     ("position", "position pos angle theta q encoder"),
     ("time", "time t timestamp stamp elapsed clock"),
     ("current", "current i amps"),
-    ("position", "measured actual"),
+    ("position", "measured actual state"),
     ("torque_enable", "torque motor on driven"),
 )
 """Words that name a channel, the most specific first."""
 TORQUE_WORDS = frozenset(("torque", "tor", "tau", "effort"))
 """Words of quantities that are no channel and never the goal of a position."""
 GOAL_WORDS = frozenset(
-    ("goal", "target", "setpoint", "reference", "ref", "command", "commanded", "cmd", "desired", "des")
+    ("goal", "target", "setpoint", "reference", "ref", "command", "commanded", "cmd", "desired", "des", "action")
 )
 """Words that turn a position into the goal, and a time into that of the command."""
 
-_ENTRY = re.compile(r"(?P<column>.+?)(?::(?P<unit>[^:]*?)(?::(?P<counts>\d{1,9}))?)?", re.DOTALL)
+_NUMBER = r"\d*\.?\d+(?:[eE][-+]?\d+)?"
+_ENTRY = re.compile(
+    r"(?P<column>.+?)(?::(?P<unit>[^:*+-]*?)(?::(?P<counts>\d{1,9}))?"
+    rf"(?:\*(?P<scale>-?{_NUMBER}))?(?P<shift>[-+]{_NUMBER})?)?",
+    re.DOTALL,
+)
 PREVIEWED = 200
 """Rows from which units are guessed."""
 
@@ -82,9 +88,17 @@ class Column:
     name: str
     unit: str = ""
     """One of UNITS; counts may have their number per turn appended, as ":4096". Empty for the channel's own unit."""
+    scale: float = 1.0
+    """Factor of the numbers, −1 to turn the sign."""
+    shift: float = 0.0
+    """Added after the factor, in the unit."""
+
+    def in_si(self, values: NDArray[Any], channel: str, servo: ServoSpec) -> NDArray[Any]:
+        """Return numbers of this column in SI units."""
+        return (values * self.scale + self.shift) * self.factor(channel, servo)
 
     def factor(self, channel: str, servo: ServoSpec) -> float:
-        """Return the factor to SI units.
+        """Return the factor of the unit to SI units.
 
         Raises:
             InputError: for a unit of another dimension.
@@ -128,6 +142,8 @@ def columns_text(columns: Mapping[str, Column]) -> str:
     entries: list[str] = []
     for channel, column in columns.items():
         unit = column.unit or (SI_UNITS[channel] if ":" in column.name else "")
+        unit += f"*{column.scale:.12g}" if column.scale != 1.0 else ""
+        unit += f"{column.shift:+.12g}" if column.shift else ""
         entry = f"{channel.removesuffix('_position')}={column.name}{':' if unit else ''}{unit}"
         entries.append('"{}"'.format(entry.replace('"', '""')) if "," in entry or '"' in entry else entry)
     return ",".join(entries)
@@ -157,13 +173,14 @@ def _column(text: str, channel: str) -> Column:
     unit, counts = match["unit"], match["counts"]
     if unit is None:
         return Column(text)
-    known = UNITS.get(unit.lower())
+    scale, shift = float(match["scale"] or 1.0), float(match["shift"] or 0.0)
+    known = UNITS.get(unit.lower() or SI_UNITS[channel].lower()) if unit or match["scale"] or match["shift"] else None
     if known is None or (counts is not None and not (math.isnan(known[1]) and int(counts))):
         raise InputError(
             f"--columns: {shown(text)!r} ends in an unknown unit; write {shown(text)}:{SI_UNITS[channel]} if the colon "
             f"is part of the name; units of {channel} are {', '.join(units_of(channel))}"
         )
-    return Column(match["column"], unit if counts is None else f"{unit}:{counts}")
+    return Column(match["column"], unit if counts is None else f"{unit}:{counts}", scale, shift)
 
 
 # Guessing
@@ -180,6 +197,11 @@ def guess_columns(table: Table) -> dict[str, Column]:
             continue
         if channel != "torque_enable" or _is_switch(column, cells[column]):
             found[channel] = Column(column, unit)
+    stated = dict(zip(table.names, table.units, strict=False))
+    for channel, column in found.items():
+        unit = stated.get(column.name, "")
+        if not column.unit and UNITS.get(unit.lower(), ("", 0.0))[0] == SI_UNITS[channel]:
+            found[channel] = Column(column.name, unit)
     values = {channel: _numbers(cells[column.name]) for channel, column in found.items()}
     angles = [values[channel] for channel in ("goal_position", "position") if channel in values]
     for channel, column in found.items():

@@ -30,6 +30,8 @@ class UnknownTableError(NotARecordingError):
         """The first rows, as text."""
         self.guess = guess
         """Guessed columns, as `--columns` takes them; columns that could not be guessed are missing."""
+        self.rows_option: dict[str, str] = {}
+        """`where` or `split_by`, guessed for a table of several servos or episodes."""
         self.pattern = ""
         """Pattern that the names of the tables share, as `--from-name` takes it; empty if they share none."""
         self.servo = ""

@@ -11,6 +11,7 @@ from core.base.numbers import parse_number
 from core.motion.trajectories import canonical_name, trajectory_names
 from core.servo.catalogue import servos
 from sessions.errors import shown
+from sessions.importers.bags import ENDINGS as BAGS
 from sessions.importers.tables import OPENERS
 from sessions.strict_json import is_name
 
@@ -46,7 +47,7 @@ _EDGES = re.compile(r"([\W_]*)(.*?)([\W_]*)", re.DOTALL)
 def stem(path: Path) -> str:
     """Return a file's name without the endings of known formats."""
     found = path.name.removesuffix(".gz")
-    return next((found[: -len(ending)] for ending in OPENERS if found.lower().endswith(ending)), found)
+    return next((found[: -len(ending)] for ending in (*OPENERS, *BAGS) if found.lower().endswith(ending)), found)
 
 
 def facts_from_name(stem: str, pattern: str) -> dict[str, float | str]:

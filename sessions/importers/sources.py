@@ -22,11 +22,14 @@ from core.motion.recording import Recording
 from core.servo.catalogue import servo_provenance
 from sessions.documents import unblocked
 from sessions.errors import cause, shown
+from sessions.importers.bags import ENDINGS as BAGS
+from sessions.importers.bags import METADATA, BagTable
 from sessions.importers.bam_json import read_bam
+from sessions.importers.datasets import INFO, open_dataset
 from sessions.importers.kinds import NotARecordingError, RunList
 from sessions.importers.own_csv import read_csv
-from sessions.importers.table_runs import TableImport, read_run
-from sessions.importers.tables import OPENERS
+from sessions.importers.table_runs import TableImport, read_runs
+from sessions.importers.tables import OPENERS, Table, open_table
 from sessions.opening import SESSION_NAME
 from sessions.run_file.schema import RUN_FORMAT, opened, read_recording, text_attribute
 from sessions.source_contents import Contents, contents_of
@@ -39,7 +42,9 @@ READERS: dict[str, Callable[[bytes, str], Recording | RunList]] = {".json": read
 """Ending (also followed by .gz) to the reader of (content, file name)."""
 
 ENDINGS = (*dict.fromkeys((*READERS, *OPENERS)),)
-"""Endings of files that hold one recording; each may be followed by .gz."""
+"""Endings of files that are read whole; each may be followed by .gz."""
+FOLDERS: dict[Path, Callable[[Path], Table]] = {INFO: open_dataset, Path(METADATA): BagTable}
+"""File that marks a folder as one source, and what opens it."""
 
 HDF5_ENDING = ".h5"
 NO_TABLES = TableImport()
@@ -72,7 +77,7 @@ def find_sources(paths: list[Path], target: Path) -> list[Source]:
             raise InputError(f"{shown(path)}: cannot be imported ({cause(error)})") from None
         if path.resolve() == target.resolve():
             raise InputError(f"{shown(path)}: a session cannot be imported into itself")
-        if stat.S_ISDIR(mode) and not _is_session(path):
+        if stat.S_ISDIR(mode) and not _is_whole(path):
             sources += (Source(found, named=False) for found in _walk(path, target.resolve()))
         else:
             sources.append(Source(path, named=True))
@@ -87,7 +92,7 @@ def read_source(source: Source, tables: TableImport = NO_TABLES) -> Contents | N
     """
     path = source.path
     try:
-        if path.is_dir():
+        if _is_session(path):
             return contents_of(Session.open(path))
         if path.suffix == HDF5_ENDING:
             return _read_hdf5(path)
@@ -95,12 +100,12 @@ def read_source(source: Source, tables: TableImport = NO_TABLES) -> Contents | N
         if isinstance(found, RunList):
             if not source.named:
                 return NotARecordingError("a list of recordings, not a recording")
-            return Contents([_read_listed(path, name, tables) for name in found.names])
+            return Contents([run for name in found.names for run in _read_listed(path, name, tables)])
     except NotARecordingError as error:
         if source.named:
             raise _of_file(error, path) from None
         return error
-    return Contents([found])
+    return Contents(found)
 
 
 def _walk(folder: Path, target: Path) -> Iterator[Path]:
@@ -112,8 +117,8 @@ def _walk(folder: Path, target: Path) -> Iterator[Path]:
     for place, folders, files in os.walk(folder, onerror=refuse):
         visible = sorted(Path(place, name) for name in folders if not name.startswith("."))
         descend = [path for path in visible if path.resolve() != target]
-        yield from (path for path in descend if _is_session(path))
-        folders[:] = [path.name for path in descend if not _is_session(path)]
+        yield from (path for path in descend if _is_whole(path))
+        folders[:] = [path.name for path in descend if not _is_whole(path)]
         for name in sorted(files):
             path = Path(place, name)
             if not name.startswith(".") and _ending(path) is not None and path.is_file():
@@ -122,7 +127,19 @@ def _walk(folder: Path, target: Path) -> Iterator[Path]:
 
 def is_table(path: Path) -> bool:
     """Return True for a file that is read as a table if no reader knows it."""
-    return _ending(path) in OPENERS and path.is_file()
+    return _opener(path) is not None or (_ending(path) in OPENERS and path.is_file())
+
+
+def _opener(path: Path) -> Callable[[Path], Table] | None:
+    """Return what opens a data set or bag; None for everything else."""
+    if path.is_dir():
+        return next((opener for mark, opener in FOLDERS.items() if (path / mark).is_file()), None)
+    return BagTable if _ending(path) in BAGS else None
+
+
+def _is_whole(folder: Path) -> bool:
+    """Return True for a folder that is one source."""
+    return _is_session(folder) or _opener(folder) is not None
 
 
 def _is_session(folder: Path) -> bool:
@@ -134,6 +151,8 @@ def _ending(path: Path) -> str | None:
     name = path.name.lower()
     if name.endswith(HDF5_ENDING):
         return HDF5_ENDING
+    if (bag := next((ending for ending in BAGS if name.endswith(ending)), None)) is not None:
+        return bag
     name = name.removesuffix(".gz")
     return next((ending for ending in ENDINGS if name.endswith(ending)), None)
 
@@ -145,8 +164,8 @@ def _read_hdf5(path: Path) -> Contents:
     return contents_of(Session.open(path))
 
 
-def _read_listed(path: Path, name: str, tables: TableImport) -> Recording:
-    """Read a recording that a list names, relative to the list."""
+def _read_listed(path: Path, name: str, tables: TableImport) -> list[Recording]:
+    """Read the recordings of a file that a list names, relative to the list."""
     place = PurePosixPath(name)
     if place.is_absolute() or ".." in place.parts or "\\" in name or "\0" in name:
         raise InputError(f"{shown(path)}: {shown(name)!r} must name a file in the folder of the list or below it")
@@ -159,10 +178,12 @@ def _read_listed(path: Path, name: str, tables: TableImport) -> Recording:
     return found
 
 
-def _read_file(path: Path, tables: TableImport) -> Recording | RunList:
+def _read_file(path: Path, tables: TableImport) -> list[Recording] | RunList:
+    if (opener := _opener(path)) is not None:
+        return _read_container(opener, path, tables)
     ending = _ending(path)
     if ending is None or ending == HDF5_ENDING:
-        known = ", ".join((*ENDINGS, *(f"{known}.gz" for known in ENDINGS), HDF5_ENDING))
+        known = ", ".join((*ENDINGS, *(f"{known}.gz" for known in ENDINGS), HDF5_ENDING, *BAGS))
         raise InputError(f"{shown(path)}: unknown kind of file; known endings are {known}")
     content = read_bounded(path)
     try:
@@ -171,18 +192,44 @@ def _read_file(path: Path, tables: TableImport) -> Recording | RunList:
         raise
     except InputError as error:
         raise InputError(f"{shown(path)}: {cause(error)}") from None
-    if isinstance(found, Recording):
-        carried = servo_provenance(found.settings.servo)
-        provenance = {"source_sha256": hashlib.sha256(content).hexdigest(), **carried, **found.provenance}
-        return replace(found, provenance=provenance)
-    return found
+    return found if isinstance(found, RunList) else _from(found, hashlib.sha256(content).hexdigest())
 
 
-def _read_content(content: bytes, path: Path, ending: str, tables: TableImport) -> Recording | RunList:
+def _read_container(opener: Callable[[Path], Table], path: Path, tables: TableImport) -> list[Recording]:
+    try:
+        found = read_runs(opener(path), path, tables)
+        files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+        digest = hashlib.sha256()
+        for each in files:
+            with each.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+    except NotARecordingError:
+        raise
+    except (InputError, OSError) as error:
+        raise InputError(f"{shown(path)}: {cause(error)}") from None
+    return _from(found, digest.hexdigest())
+
+
+def _from(found: list[Recording], digest: str) -> list[Recording]:
+    """Return recordings with their origin; digest: SHA-256 of what they were read from."""
+    return [
+        replace(run, provenance={"source_sha256": digest, **servo_provenance(run.settings.servo), **run.provenance})
+        for run in found
+    ]
+
+
+def _read_content(content: bytes, path: Path, ending: str, tables: TableImport) -> list[Recording] | RunList:
     with contextlib.suppress(NotARecordingError) if ending in OPENERS else contextlib.nullcontext():
         if ending in READERS:
-            return READERS[ending](content, path.name)
-    return read_run(content, path, ending, tables)
+            found = READERS[ending](content, path.name)
+            return found if isinstance(found, RunList) else [found]
+    try:
+        table = open_table(content, ending)
+    except InputError as error:
+        if tables.columns:
+            raise
+        raise NotARecordingError(f"not a recording: {error}") from None
+    return read_runs(table, path, tables)
 
 
 def _of_file(error: NotARecordingError, path: Path) -> NotARecordingError:

@@ -23,10 +23,11 @@ from core.servo.settings import ServoSettings
 from sessions.errors import shown
 from sessions.importers.bam_json import name_of_file
 from sessions.importers.columns import PREVIEWED, SI_UNITS, Column, columns_text, guess_columns, parse_columns
-from sessions.importers.kinds import NotARecordingError, UnknownTableError
+from sessions.importers.kinds import UnknownTableError
 from sessions.importers.names import FACTS, FIELD, facts_from_name, stem
-from sessions.importers.plausible import check_plausible
-from sessions.importers.tables import Table, open_table
+from sessions.importers.plausible import check_plausible, rates_in_words
+from sessions.importers.rows import check_clock, check_keys, groups, guess_rows, tidied, unwrapped
+from sessions.importers.tables import Table
 from sessions.run_file.schema import CHANNEL_DTYPES
 from sessions.strict_json import MAX_MAGNITUDE, name, number
 
@@ -45,6 +46,10 @@ class TableImport:
     """Columns by channel."""
     facts: Mapping[str, float | str] = field(default_factory=dict[str, float | str])
     """FACTS that apply to all files."""
+    where: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Values of columns, as text, that the rows must have."""
+    split_by: str = ""
+    """Column of whose values each makes a run."""
     name_pattern: str = ""
     """Pattern of file names without endings, e.g. "{trajectory}_m{mass}_kp{kp}", with fields of FACTS."""
 
@@ -73,36 +78,58 @@ class TableImport:
         return f"missing: {', '.join(missing)}" if missing else ""
 
 
-def read_run(content: bytes, path: Path, ending: str, request: TableImport) -> Recording:
-    """Read a table as a recording.
+def read_runs(table: Table, path: Path, request: TableImport) -> list[Recording]:
+    """Read a table as recordings: one, or one for each value of the column to split by.
+
+    Args:
+        table: The table.
+        path: Its file, whose name may state facts.
+        request: Meaning of the columns, and the facts.
 
     Raises:
-        NotARecordingError: if the request has no columns.
+        UnknownTableError: if the request has no columns.
         InputError: for an invalid table.
     """
     if not request.columns:
-        raise unknown_table(content, ending)
-    table = open_table(content, ending)
+        raise unknown_table(table)
     facts = {**request.facts, **facts_from_name(stem(path), request.name_pattern)}
     for fact, value in REQUIRED_FACTS.items():
         if fact not in facts:
             raise InputError(f"{fact} is not given: add --{fact} {value}, or {{{fact}}} to --from-name")
     servo = load_servo(str(facts["servo"]))
     bench, settings = _conditions(facts, servo)
-    channels = _channels(table, request.columns, servo)
-    check_plausible(channels, request.columns, bench, servo)
-    return Recording(
-        id=name_of_file(path.name),
-        trajectory=canonical_name(name(facts.get("trajectory", _as_name(stem(path))), "trajectory")),
-        bench=bench,
-        settings=settings,
-        channels={channel: channels[channel] for channel in CHANNEL_DTYPES if channel in channels},
-        provenance={
-            "format": "table",
-            "source_file": name_of_file(path.name),
-            "columns": columns_text(request.columns),
-        },
-    )
+    columns = request.columns
+    used = _check_names(table, request)
+    raw = table.columns(used)
+    if len(raw[used[0]]) < 2:
+        raise InputError(f"{counted(len(raw[used[0]]), 'sample')} below the names, at least 2 are needed")
+    if not request.where and not request.split_by:
+        check_keys(table, used)
+    recordings: list[Recording] = []
+    for key, rows in groups(table, len(raw[used[0]]), request.where, request.split_by):
+        channels, places, left_out = tidied(_channels(table, raw, rows, columns, servo))
+        check_clock(channels["time"], rows[places], table, used)
+        channels, turned = unwrapped(channels)
+        check_plausible(channels, columns, bench, servo)
+        notes = [*([f"{table.note} left out"] if table.note else []), *left_out, *turned]
+        notes += rates_in_words(channels)
+        run = stem(path) + (f"-{key}" if key else "")
+        recordings.append(
+            Recording(
+                id=name_of_file(f"{run}{path.name[len(stem(path)) :]}"),
+                trajectory=canonical_name(name(facts.get("trajectory", _as_name(run)), "trajectory")),
+                bench=bench,
+                settings=settings,
+                channels={channel: channels[channel] for channel in CHANNEL_DTYPES if channel in channels},
+                provenance={
+                    "format": "table",
+                    "source_file": name_of_file(path.name),
+                    "columns": columns_text(columns),
+                    **({"left_out": "; ".join(notes)} if notes else {}),
+                },
+            )
+        )
+    return recordings
 
 
 def _as_name(stem: str) -> str:
@@ -125,40 +152,51 @@ def _conditions(facts: Mapping[str, float | str], servo: ServoSpec) -> tuple[Ben
     return Bench(**known["bench"]), ServoSettings(servo=servo.name, **known["settings"])
 
 
-def _channels(table: Table, columns: Mapping[str, Column], servo: ServoSpec) -> dict[str, NDArray[Any]]:
+def _check_names(table: Table, request: TableImport) -> list[str]:
+    """Return the columns that are channels; raises InputError for one that is missing."""
+    columns = request.columns
     for channel in REQUIRED_CHANNELS:
         if channel not in columns and channel != "torque_enable":
             short = channel.removesuffix("_position")
             raise InputError(f"no column is named for {channel}: add {short}=COLUMN to --columns")
-    for column in columns.values():
-        if column.name not in table.names:
-            near = difflib.get_close_matches(column.name, table.names, 1)
+    used = [column.name for column in columns.values()]
+    for named in (*used, *request.where, *filter(None, (request.split_by,))):
+        if named not in table.names:
+            near = difflib.get_close_matches(named, table.names, 1)
             hint = f", do you mean {shown(near[0])}?" if near else ""
-            raise InputError(f"there is no column {shown(column.name)}{hint}; there are {listed(table.names)}")
+            raise InputError(f"there is no column {shown(named)}{hint}; there are {listed(table.names)}")
+    return used
+
+
+def _channels(
+    table: Table,
+    raw: Mapping[str, NDArray[Any]],
+    rows: NDArray[np.intp],
+    columns: Mapping[str, Column],
+    servo: ServoSpec,
+) -> dict[str, NDArray[Any]]:
+    """Return the channels of these rows in SI units; NaN for a missing value."""
     # All times are taken relative to the first sample before they are scaled, which keeps large clocks exact.
-    raw = table.columns([column.name for column in columns.values()])
-    first, clock = raw[columns["time"].name][:1], columns["time"].factor("time", servo)
-    if len(raw[columns["time"].name]) < 2:
-        raise InputError(f"{counted(len(first), 'sample')} below the names, at least 2 are needed")
+    times = raw[columns["time"].name][rows]
+    first, clock = times[~_missing(times)][:1], columns["time"].factor("time", servo) * columns["time"].scale
+    if not len(first):
+        raise InputError("no row has a time")
     channels: dict[str, NDArray[Any]] = {}
     for channel, column in columns.items():
-        values = raw[column.name]
+        values = raw[column.name][rows]
         if SI_UNITS[channel] == "s" and channel != "read_duration":
-            channels[channel] = _seconds(values, first, column.factor(channel, servo), clock, channel)
+            factor = column.factor(channel, servo) * column.scale
+            channels[channel] = _seconds(values, first, factor, clock, channel)
         elif values.dtype.kind == "M":
             raise InputError(f"column {shown(column.name)} holds dates, but {channel} is a number")
         else:
-            channels[channel] = values * column.factor(channel, servo)
-        _check(channel, channels[channel], column, table)
-    time = channels["time"]
-    wrong = np.flatnonzero(np.diff(time) <= 0.0)
-    if len(wrong):
-        row = int(wrong[0]) + 1
-        raise InputError(
-            f"{table.place(row)}: time goes from {time[row - 1]:.6f} to {time[row]:.6f} s after the first sample; "
-            "times must increase: sort the rows, or split the file where the clock was set"
-        )
-    return {"torque_enable": np.ones(len(time), np.uint8), **channels}
+            channels[channel] = column.in_si(values, channel, servo)
+        _check(channel, channels[channel], rows, column, table)
+    return {"torque_enable": np.ones(len(rows)), **channels}
+
+
+def _missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+    return np.isnat(values) if values.dtype.kind == "M" else np.isnan(values)
 
 
 def _seconds(
@@ -176,41 +214,42 @@ def _seconds(
     if (values.dtype.kind == "M") != (first.dtype.kind == "M"):
         raise InputError(f"{channel} and time must both be dates or both be numbers")
     if values.dtype.kind == "M":
-        return (values - first) / np.timedelta64(1, "s")
+        since = (values - first) / np.timedelta64(1, "s")
+        return np.where(_missing(values), np.nan, since)
     return (values - first * (clock / factor)) * factor
 
 
-def _check(channel: str, values: NDArray[Any], column: Column, table: Table) -> None:
+def _check(channel: str, values: NDArray[Any], rows: NDArray[np.intp], column: Column, table: Table) -> None:
     """Raise InputError, naming the row, for a value that a channel cannot hold."""
     with np.errstate(invalid="ignore"):
         wrong = np.isinf(values) | (np.abs(values) > MAX_MAGNITUDE)
-        if CHANNEL_DTYPES[channel].kind == "u":
-            wrong |= ~np.isin(values, (0, 1)) if channel == "torque_enable" else ~(values >= 0) | (values % 1 != 0)
-        elif channel in REQUIRED_CHANNELS:
-            wrong |= np.isnan(values)
+        if channel == "torque_enable":
+            wrong |= ~np.isin(values, (0, 1)) & ~np.isnan(values)
+        elif CHANNEL_DTYPES[channel].kind == "u":
+            wrong |= ~(values >= 0) | (values % 1 != 0)
     if np.any(wrong):
         row = int(np.flatnonzero(wrong)[0])
         raise InputError(
-            f"{table.place(row)}: {channel} (column {shown(column.name)}) is {values[row]:g}, which is not possible"
-            + ("; leave out rows without a value" if np.isnan(values[row]) else "")
+            f"{table.place(int(rows[row]))}: {channel} (column {shown(column.name)}) is {values[row]:g}, which is not "
+            "possible"
         )
 
 
 # Tables whose columns have no known meaning
 
 
-def unknown_table(content: bytes, ending: str) -> NotARecordingError:
-    """Return the error for a file whose columns have no known meaning."""
-    try:
-        table = open_table(content, ending)
-    except InputError as error:
-        return NotARecordingError(f"not a recording: {error}")
-    return UnknownTableError(
+def unknown_table(table: Table) -> UnknownTableError:
+    """Return the error for a table whose columns have no known meaning."""
+    guess = guess_columns(table)
+    error = UnknownTableError(
         f"not a recording: a table that ServoBench did not write, with the columns {listed(table.names)}",
         table.names,
         table.head(PREVIEWED),
-        columns_text(guess_columns(table)),
+        columns_text(guess),
     )
+    if "time" in guess:
+        error.rows_option = guess_rows(table, guess["time"].name, [column.name for column in guess.values()])
+    return error
 
 
 def suggested_command(
@@ -230,7 +269,7 @@ def suggested_command(
     pattern = request.name_pattern or error.pattern
     known = {**REQUIRED_FACTS, **({"servo": error.servo} if error.servo else {}), **request.facts}
     in_name = FIELD.findall(pattern)
-    options = {"columns": ",".join(entries)}
+    options = {"columns": ",".join(entries), **{key.replace("_", "-"): text for key, text in error.rows_option.items()}}
     options |= {fact.replace("_", "-"): str(value) for fact, value in known.items() if fact not in in_name}
     if pattern:
         options["from-name"] = pattern

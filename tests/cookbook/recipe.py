@@ -46,8 +46,9 @@ class Block:
 
 
 def blocks(page: Path) -> list[Block]:
-    """All fenced blocks of a page, in order."""
-    return [Block(*found) for found in _BLOCK.findall(SHORTER.sub(r"trials\g<1>40", page.read_text("utf-8")))]
+    """All fenced blocks of a page to follow, in order; those of "console" name what only a reader has."""
+    found = [Block(*found) for found in _BLOCK.findall(SHORTER.sub(r"trials\g<1>40", page.read_text("utf-8")))]
+    return [block for block in found if block.language != "console"]
 
 
 def follow(page: Path) -> None:

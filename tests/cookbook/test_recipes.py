@@ -39,6 +39,7 @@ def needs(module):
     [
         "cookbook/bam",
         "own_recordings",
+        "robot_logs",
         "python",
         pytest.param(
             "cookbook/mujoco", marks=[needs("mujoco"), pytest.mark.exhaustive("an engine; tests of exports run it")]

@@ -374,9 +374,11 @@ BROKEN = {
     "empty": ("", COLUMNS, "is empty"),
     "header only": ("t,goal,pos\n", COLUMNS, "0 samples below the names"),
     "one column": ("t\n1\n2\n", COLUMNS, "one column only"),
-    "ragged rows": ("t,goal,pos\n0,1,2\n0.01,1\n", COLUMNS, "line 3: 2 values below 3 names"),
-    "text in a number": ("t,goal,pos\n0,1,2\n0.01,1,off\n", COLUMNS, "line 3: 'off' in column pos is not a number"),
-    "gap": ("t,goal,pos\n0,1,2\n# x\n0.01,1,\n", COLUMNS, r"line 4: position \(column pos\) is nan"),
+    "ragged rows": ("t,goal,pos\n0,1,2\n0.01,1\n0.02,1,2\n", COLUMNS, "line 3: 2 values below 3 names"),
+    "text in a number": ("t,goal,pos\n0,1,2\n1,1,off\n2,1,2\n", COLUMNS, "line 3: 'off' in column pos is not a number"),
+    "number among switches": ("t,goal,pos\n0,1,off\n1,1,3\n2,1,2\n", COLUMNS, "line 3: '3' in column pos is not a sw"),
+    "gaps": ("t,goal,pos\n0,1,2\n# x\n0.01,1,\n0.02,1,2\n", COLUMNS, "1 of 3 rows have no time or no position"),
+    "one sample": ("t,goal,pos\n0,1,2\n", COLUMNS, "1 sample below the names"),
     "infinite": ("t,goal,pos\n0,1,2\n0.01,inf,2\n", COLUMNS, "line 3: goal_position .* is inf"),
     "time goes back": ("t,goal,pos\n0,1,2\n0.02,1,2\n0.01,1,2\n", COLUMNS, "line 4: time goes from 0.020000 to 0.010"),
     "duplicate names": ("t,pos,pos\n0,1,2\n0.01,1,2\n", "time=t,goal=pos,position=pos", "2 columns have the name pos"),
@@ -402,8 +404,8 @@ def test_a_broken_table_is_refused_with_one_line(write, content, columns, said):
 @pytest.mark.parametrize("row", [1, 2, 5])
 def test_a_bad_value_is_named_by_its_row(write, row):
     table = {name: np.array(values, dtype=float) for name, values in SOUND.items()}
-    table["pos"][row - 1] = np.nan
-    with pytest.raises(InputError, match=rf"row {row}: position \(column pos\) is nan"):
+    table["pos"][row - 1] = np.inf
+    with pytest.raises(InputError, match=rf"row {row}: position \(column pos\) is inf"):
         read(write(npz(**table), "run.npz"))
 
 
@@ -545,3 +547,207 @@ def test_equal_content_is_skipped_and_said(write):
     assert [event.skipped for event in events if event.skipped] == [f"same content as run {identity}"] * 2
     heavier = TableImport(columns=request.columns, facts={**request.facts, "mass": 0.4})
     assert len(import_paths([c], home, tables=heavier)) == 1
+
+
+# What is mended with a word
+
+
+def imported(path, columns=COLUMNS, **more):
+    """Recordings of a file, and what was said of it."""
+    events = []
+    request = TableImport(columns=parse_columns(columns), facts=FACTS, **more)
+    home = path.parent / "s"
+    ids = import_paths([path], home, events.append, request)
+    return [Session.open(home).load(identity) for identity in ids], "".join(event.note for event in events)
+
+
+def rows(columns=SOUND):
+    return [",".join(f"{value:.10g}" for value in row) for row in zip(*columns.values(), strict=True)]
+
+
+def csv(lines, head="t,goal,pos"):
+    return "\n".join([head, *lines]) + "\n"
+
+
+def changed(lines, places, change):
+    return [change(line) if place in places else line for place, line in enumerate(lines)]
+
+
+def without_position(line):
+    return line.rpartition(",")[0] + ","
+
+
+MENDED = {
+    "repeated rows": (csv([line for line in rows() for _ in range(2)]), [], "300 repeated rows left out"),
+    "empty readings": (
+        csv(changed(rows(), {5, 9}, without_position)),
+        [5, 9],
+        "2 rows without a time or position left o",
+    ),
+    "no number": (csv(changed(rows(), {7}, lambda line: without_position(line) + "NaN")), [7], "1 row without a time"),
+    "no first goal": (
+        csv(changed(rows(), {0}, lambda line: "0,," + line.split(",")[2])),
+        [0],
+        "1 row before the first go",
+    ),
+    "half a last line": (csv([*rows(), "3.0,4"]), [], "half a last line left out"),
+    "half a number": (csv([*rows(), "3.0,4,-"])[:-1] + "e", [], "half a last line left out"),
+    "units": (csv(["[s],(deg),deg", *rows()]), [], ""),
+    "everything": (
+        csv(["s,deg,deg", *changed(rows(), {3}, without_position), rows()[-1], "3.0"]),
+        [3],
+        "half a last line left out; 1 repeated row and 1 row without a time or position left out",
+    ),
+}
+
+
+@pytest.mark.parametrize(("content", "lost", "said"), MENDED.values(), ids=MENDED)
+def test_what_a_log_lacks_is_left_out_and_said(write, content, lost, said):
+    [run], note = imported(write(content))
+    assert note[: len(said)] == said
+    assert bool(note) == bool(said)
+    assert run.provenance.get("left_out", "") == note
+    there = np.delete(np.arange(len(TIME)), lost)
+    np.testing.assert_allclose(run.time, TIME[there], atol=1e-9)
+    np.testing.assert_allclose(run.position, POSITION[there] * DEGREE, atol=1e-9)
+
+
+def test_too_many_lost_readings_are_refused(write):
+    with pytest.raises(InputError, match="100 of 300 rows have no time or no position, more than 20%"):
+        read(write(csv(changed(rows(), {*range(0, 300, 3)}, without_position))))
+
+
+def test_dates_are_times(write):
+    stamps = [f"2026-01-01T10:0{int(second // 60)}:{second % 60:06.3f}" for second in 58.0 + TIME]
+    for zone in ("", "Z", "+02:00"):
+        lines = [f"{stamp}{zone},{line.split(',', 1)[1]}" for stamp, line in zip(stamps, rows(), strict=True)]
+        np.testing.assert_allclose(read(write(csv(lines), f"run{len(zone)}.csv")).time, TIME, atol=1e-6)
+    with pytest.raises(InputError, match="line 3: 'x' in column t is not a date"):
+        read(write(csv([f"{stamps[0]},1,2", "x,1,2", f"{stamps[2]},1,2"])))
+
+
+def test_switches_are_words_too(write):
+    lines = [f"{line},{'on' if place < 200 else 'Off'}" for place, line in enumerate(rows())]
+    run = read(write(csv(lines, "t,goal,pos,en")), COLUMNS + ",torque_enable=en")
+    assert run.torque_enable.sum() == 200
+
+
+def test_goals_in_rows_of_their_own_hold_until_the_next(write):
+    """As PlotJuggler writes topics of different rates."""
+    slow = TIME[::5]
+    lines = sorted([f"{t - 0.003:.4f},{g:.6f}," for t, g in zip(slow, GOAL[::5], strict=True)], key=float_of) + [
+        f"{t:.4f},,{p:.8f}" for t, p in zip(TIME, POSITION, strict=True)
+    ]
+    [run], note = imported(write(csv(sorted(lines, key=float_of))))
+    assert note == "goals and positions are in rows of their own, so each goal holds until the next"
+    np.testing.assert_allclose(run.position, POSITION * DEGREE, atol=1e-8)
+    np.testing.assert_allclose(run.goal_position, np.repeat(GOAL[::5], 5) * DEGREE, atol=1e-6)
+    np.testing.assert_allclose(run.channels["command_time"], np.repeat(slow, 5), atol=1e-9)
+
+
+def float_of(line):
+    return float(line.split(",")[0])
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_a_wrapped_angle_is_unwrapped(write, both):
+    goal, position = GOAL * 5.0, POSITION * 5.0 + 360.0
+    wrapped = {"t": TIME, "goal": (goal + 180) % 360 - 180 if both else goal, "pos": position % 360.0}
+    [run], note = imported(write(text(wrapped)), "time=t,goal=goal:deg,position=pos:deg", where={})
+    assert "of one turn taken out of the position" in note
+    assert ("taken out of the goal" in note) == both
+    np.testing.assert_allclose(run.position, (position - 360.0) * DEGREE, atol=1e-6)
+    np.testing.assert_allclose(run.goal_position, goal * DEGREE, atol=1e-6)
+
+
+CAUSES = {
+    "two rows of one time": (
+        changed(rows(), {4}, lambda line: "0.03" + line[line.index(",") :]),
+        "t,goal,pos",
+        "line 6: this row has the same time as the row before, 0.030000 s, and other values: log a finer time",
+    ),
+    "two servos": (
+        [f"{line},{servo}" for line in rows() for servo in (1, 2)],
+        "t,goal,pos,id",
+        "rows of several servos take turns: column id has the values 1, 2; take one with --where 'id=1'",
+    ),
+    "episodes": (
+        [f"{line},{episode}" for episode in range(3) for line in rows()],
+        "t,goal,pos,take",
+        "line 302: time goes from 2.990000 to 0.000000 s.*column take has the values 0, 1, 2.* --split-by 'take'",
+    ),
+    "clock set back": (rows()[150:] + rows()[:150], "t,goal,pos", "the clock was set back there, so split the file"),
+    "clock set on": (
+        rows()[:100] + [f"{float_of(line) + 3600.0}{line[line.index(',') :]}" for line in rows()[100:]],
+        "t,goal,pos",
+        "line 102: 3600 s pass since the row before, where 0.01 s are usual",
+    ),
+    "not sorted": (rows()[::-1], "t,goal,pos", "sort the rows by time"),
+}
+
+
+@pytest.mark.parametrize(("lines", "head", "said"), CAUSES.values(), ids=CAUSES)
+def test_times_that_cannot_be_are_refused_with_their_cause(write, lines, head, said):
+    with pytest.raises(InputError, match=said):
+        read(write(csv(lines, head)))
+
+
+def test_rows_are_chosen_by_the_value_of_a_column_and_split_by_one(write):
+    takes = [rows({**SOUND, "pos": (1.0 - 0.1 * take) * POSITION}) for take in range(2)]
+    lines = [f"{line},{servo},{take}.0" for take in range(2) for line in takes[take] for servo in ("a", "b")]
+    path = write(csv(lines, "t,goal,pos,id,take"))
+    runs, _ = imported(path, where={"id": "b"}, split_by="take")
+    assert [run.trajectory for run in runs] == ["run-0", "run-1"]
+    for take, run in enumerate(runs):
+        np.testing.assert_allclose(run.position, (1.0 - 0.1 * take) * POSITION * DEGREE, atol=1e-8)
+    with pytest.raises(InputError, match="no row has id c; there are a, b"):
+        imported(path, where={"id": "c"})
+    with pytest.raises(InputError, match="there is no column tak, do you mean take"):
+        imported(path, split_by="tak")
+
+
+def test_numbers_may_be_scaled_and_shifted_and_elements_of_lists_are_columns(write):
+    path = write(npz(t=TIME, q=np.column_stack([0.0 * GOAL, 90.0 - GOAL]), x=POSITION / 2.0), "run.npz")
+    run = read(path, "time=t,goal=q[1]:deg*-1+90,position=x:deg*2")
+    np.testing.assert_allclose(run.goal_position, GOAL * DEGREE, atol=1e-9)
+    np.testing.assert_allclose(run.position, POSITION * DEGREE, atol=1e-9)
+
+
+def test_arrays_in_json_are_a_table(write):
+    content = __import__("json").dumps({"about": {"fps": 100}, "data": {k: list(v) for k, v in SOUND.items()}})
+    run = read(write(content, "run.json"), "time=data.t,goal=data.goal:deg,position=data.pos:deg")
+    np.testing.assert_allclose(run.position, POSITION * DEGREE, atol=1e-12)
+
+
+@pytest.mark.parametrize("digits", [3, 9])
+@pytest.mark.parametrize("rows_each", [1, 2, 5, 20])
+def test_a_position_that_is_read_less_often_than_it_is_logged_is_no_wrong_unit(write, digits, rows_each):
+    """Of a motion that nearly reaches the speed of the servo; digits: as an encoder rounds."""
+    time = 0.001 * np.arange(4000)
+    position = 1.4 * np.sin(6.0 * time)
+    logged = np.round(position, digits)[np.arange(4000) // rows_each * rows_each]
+    path = write(text({"t": time, "goal": np.round(1.5 * np.sin(6.0 * time), 6), "pos": logged}))
+    [run], note = imported(path, "time=t,goal=goal,position=pos")
+    assert note == (
+        "" if rows_each == 1 else f"the position is read once in {rows_each} rows only, at {1e3 / rows_each:.0f} Hz"
+    )
+    assert len(run.time) == 4000
+
+
+def test_slow_motion_of_a_coarse_encoder_is_read_as_often_as_logged(write):
+    time = 0.001 * np.arange(6000)
+    logged = np.round(0.3 * np.sin(time) / 0.0015) * 0.0015
+    _, note = imported(write(text({"t": time, "goal": logged, "pos": logged})), "time=t,goal=goal,position=pos")
+    assert not note
+
+
+def test_a_goal_that_changes_far_less_often_than_samples_arrive_is_said(write):
+    time = 0.005 * np.arange(2000)
+    goal, position = np.sin(2.0 * time)[np.arange(2000) // 20 * 20], np.round(0.9 * np.sin(2.0 * time - 0.1), 4)
+    _, note = imported(write(text({"t": time, "goal": goal, "pos": position})), "time=t,goal=goal,position=pos")
+    assert note == ("the goal changes once in 20 rows only, at 10 Hz; if the servo was given finer goals, log those")
+    steps = 0.5 * np.sign(np.sin(3.0 * time)) * (1.0 + time)[np.arange(2000) // 200 * 200]
+    _, note = imported(
+        write(text({"t": time, "goal": steps, "pos": position}), "b.csv"), "time=t,goal=goal,position=pos"
+    )
+    assert not note

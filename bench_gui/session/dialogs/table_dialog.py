@@ -94,6 +94,8 @@ class TableDialog(RunDialog):
         self.offer("Cancel", "Import nothing", lambda: None)
         self.import_button = self.offer("Import", "", lambda: answered(*self._answer()), "primary")
         self.pattern.setText(table.pattern)
+        self.split.setCurrentIndex(max(0, self.split.findData(table.rows_option.get("split_by", ""))))
+        self.where.setText(table.rows_option.get("where", ""))
         self._show(columns)
         self._check()
 
@@ -125,6 +127,17 @@ class TableDialog(RunDialog):
             for box, kept in ((column, self.columns), (unit, self.units)):
                 kept[channel] = box
                 box.currentIndexChanged.connect(self._check)
+        row = len(CHANNELS) + 1
+        self.split: QComboBox = choice(
+            "A run of each", "Column of whose values each makes a run", [(NONE, ""), *((n, n) for n in self._names)]
+        )
+        self.where: QLineEdit = describe(QLineEdit(), "Only rows with", "Take only rows with this value, e.g. id=3")
+        self.where.setPlaceholderText("e.g. id=3")
+        self.split.currentIndexChanged.connect(self._check)
+        self.where.textChanged.connect(self._check)
+        for place, field in enumerate((self.split, self.where), start=row):
+            grid.addWidget(caption_of(field, field.accessibleName()), place, 0)
+            grid.addWidget(field, place, 1, 1, 2)
         grid.setColumnStretch(1, 1)
         return holder
 
@@ -182,7 +195,15 @@ class TableDialog(RunDialog):
         facts = {name: box.value() for name, box in self.facts.items() if box.value()}
         servo = {"servo": self.servo.currentData()} if self.servo.currentData() else {}
         pattern = self.pattern.text().strip()
-        return TableImport(columns=columns, facts={**servo, **facts}, name_pattern=pattern), columns_text(columns)
+        name, _, value = self.where.text().strip().rpartition("=")
+        request = TableImport(
+            columns=columns,
+            facts={**servo, **facts},
+            name_pattern=pattern,
+            where={name: value} if name else {},
+            split_by=self.split.currentData(),
+        )
+        return request, columns_text(columns)
 
     def _check(self) -> None:
         """Enable the import once nothing is missing, else show the missing entry."""

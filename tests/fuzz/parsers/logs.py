@@ -19,7 +19,8 @@ from sessions.importers.columns import columns_text, parse_columns
 from sessions.importers.kinds import NotARecordingError
 from sessions.importers.own_csv import read_csv
 from sessions.importers.sources import Source, read_source
-from sessions.importers.table_runs import TableImport, read_run
+from sessions.importers.table_runs import TableImport, read_runs
+from sessions.importers.tables import open_table
 from sessions.run_file.schema import canonical_channels, content_sha256
 from sessions.source_contents import Contents
 from tests.fuzz.mutation import changed_bytes, changed_json, changed_text, either
@@ -57,8 +58,9 @@ def _table(ending: str) -> Callable[[bytes], None]:
     def parse(data: bytes) -> None:
         path = Path("run" + ending)
         with suppress(NotARecordingError):
-            read_run(data, path, ending, TableImport())
-        _stored(read_run(data, path, ending, _MEANING))
+            read_runs(open_table(data, ending), path, TableImport())
+        for run in read_runs(open_table(data, ending), path, _MEANING):
+            _stored(run)
 
     return parse
 

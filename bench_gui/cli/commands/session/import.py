@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bench_gui.cli.arguments import any_number
 from bench_gui.cli.session_runs import say_damage
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json
-from core.base.errors import shown
+from core.base.errors import InputError, shown
 from core.base.words import counted
 
 if TYPE_CHECKING:
@@ -42,6 +42,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATTERN",
         help="take conditions from file names, e.g. {trajectory}_m{mass}_l{length}_kp{kp}; {} is any text",
     )
+    table.add_argument(
+        "--where",
+        action="append",
+        default=[],
+        metavar="COLUMN=VALUE",
+        help="take only rows with this value, e.g. id=3; may be repeated",
+    )
+    table.add_argument("--split-by", default="", metavar="COLUMN", help="make a run of each value of this column")
     table.add_argument("--servo", metavar="SERVO", help="catalogue name (see bench models) or servo file")
     table.add_argument("--mass", type=any_number, metavar="KG", help="mass of the load")
     table.add_argument("--length", type=any_number, metavar="M", help="distance from the shaft to the load")
@@ -69,6 +77,7 @@ def run(arguments: argparse.Namespace) -> None:
     from sessions.importers import ImportEvent, import_paths
 
     skipped: dict[str, list[str]] = {}
+    notes: dict[str, list[str]] = {}
     damage: list[str] = []
     with ProgressBar(arguments.quiet or arguments.json) as bar:
 
@@ -76,6 +85,8 @@ def run(arguments: argparse.Namespace) -> None:
             bar.show(event.done / max(event.total, 1), event.file)
             if event.skipped:
                 skipped.setdefault(event.skipped, []).append(event.file)
+            if event.note:
+                notes.setdefault(event.note, []).append(event.file)
             damage.append(event.damage)
 
         ids = import_paths(arguments.paths, arguments.output, progress, _tables(arguments))
@@ -83,12 +94,15 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         lines = [f"{file}: {reason}" for reason, files in skipped.items() for file in files]
         lost = [text for text in damage if text]
-        print_json({"session": arguments.output, "runs": ids, "skipped": lines, "damage": lost})
+        said = [f"{file}: {note}" for note, files in notes.items() for file in files]
+        print_json({"session": arguments.output, "runs": ids, "skipped": lines, "damage": lost, "notes": said})
         return
     total = len(Session.open(arguments.output).runs())
     print(f"{counted(len(ids), 'run')} imported into {arguments.output}, {total} in all")
     for reason, files in skipped.items():
         print(f"skipped {shown(files[0])}: {reason}" if len(files) == 1 else f"{len(files)} files skipped: {reason}")
+    for note, files in notes.items():
+        print(f"{shown(files[0])}: {note}" if len(files) == 1 else f"{len(files)} files: {note}")
 
 
 def _tables(arguments: argparse.Namespace) -> TableImport:
@@ -99,4 +113,13 @@ def _tables(arguments: argparse.Namespace) -> TableImport:
         columns=parse_columns(arguments.columns or ""),
         facts={fact: value for fact in FACTS if (value := getattr(arguments, fact)) is not None},
         name_pattern=arguments.from_name,
+        where=dict(map(_condition, arguments.where)),
+        split_by=arguments.split_by,
     )
+
+
+def _condition(text: str) -> tuple[str, str]:
+    name, equals, value = text.rpartition("=")
+    if not equals or not name:
+        raise InputError(f"--where {shown(text)}: not COLUMN=VALUE, e.g. id=3")
+    return name, value

@@ -1,0 +1,213 @@
+"""LeRobot data sets and ROS bags, written by the libraries of their own projects, become sessions by one command."""
+
+import json
+import math
+import shlex
+import shutil
+import sys
+
+import numpy as np
+import pytest
+
+from core.base.errors import InputError
+from sessions import Session, import_paths
+from sessions.importers import TableImport, UnknownTableError
+from sessions.importers.columns import parse_columns
+
+FACTS = {"servo": "xl330", "mass": 0.3, "length": 0.1, "kp": 400}
+DEGREE = math.pi / 180.0
+RATE, EPISODES, JOINTS = 50.0, 3, ("shoulder_pan.pos", "elbow_flex.pos")
+TIME = np.arange(200) / RATE
+
+
+def goals(episode, joint):
+    return (10.0 + 5.0 * joint + episode) * np.sin(2.0 * TIME)
+
+
+def positions(episode, joint):
+    return 0.95 * (10.0 + 5.0 * joint + episode) * np.sin(2.0 * TIME - 0.1)
+
+
+def runs_of(path, columns, home, **more):
+    request = TableImport(columns=parse_columns(columns), facts=FACTS, **more)
+    return [Session.open(home).load(identity) for identity in import_paths([path], home, tables=request)]
+
+
+def suggested(path, home):
+    """Words of the command that is proposed for a file."""
+    with pytest.raises(UnknownTableError) as caught:
+        import_paths([path], home, tables=TableImport(facts=FACTS))
+    return shlex.split(str(caught.value).split("say what they mean: ")[1])
+
+
+# LeRobot
+
+
+@pytest.fixture(params=["v2.1", "v3.0"])
+def dataset(request, tmp_path):
+    """A data set in the format of one of its versions."""
+    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    folder = tmp_path / "so101_swing"
+    (folder / "meta").mkdir(parents=True)
+    (folder / "data/chunk-000").mkdir(parents=True)
+    names = list(JOINTS) if request.param == "v3.0" else {"motors": list(JOINTS)}
+    feature = {"dtype": "float32", "shape": [len(JOINTS)], "names": names}
+    features = {"action": feature, "observation.state": feature, "timestamp": {"dtype": "float32", "names": None}}
+    info = {"codebase_version": request.param, "robot_type": "so101_follower", "fps": RATE, "features": features}
+    (folder / "meta/info.json").write_text(json.dumps(info))
+    (folder / "meta/stats.json").write_text("{}")
+    tables = []
+    for episode in range(EPISODES):
+        pair = [np.column_stack([of(episode, joint) for joint in range(2)]) for of in (goals, positions)]
+        lists = [pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(p.ravel().astype("f4")), 2) for p in pair]
+        tables.append(
+            pyarrow.table(
+                {
+                    "action": lists[0],
+                    "observation.state": lists[1],
+                    "timestamp": TIME.astype("f4"),
+                    "frame_index": np.arange(len(TIME)),
+                    "episode_index": np.full(len(TIME), episode),
+                    "task_index": np.zeros(len(TIME), int),
+                }
+            )
+        )
+    if request.param == "v3.0":
+        parquet.write_table(pyarrow.concat_tables(tables), folder / "data/chunk-000/file-000.parquet")
+    else:
+        for episode, table in enumerate(tables):
+            parquet.write_table(table, folder / f"data/chunk-000/episode_{episode:06d}.parquet")
+    return folder
+
+
+def test_a_data_set_becomes_a_run_an_episode(dataset, tmp_path):
+    columns = "time=timestamp,goal=action.elbow_flex.pos:deg,position=observation.state.elbow_flex.pos:deg"
+    runs = runs_of(dataset, columns, tmp_path / "s", split_by="episode_index")
+    assert [run.trajectory for run in runs] == [f"so101_swing-{episode}" for episode in range(EPISODES)]
+    for episode, run in enumerate(runs):
+        np.testing.assert_allclose(run.time, TIME, atol=1e-6)
+        np.testing.assert_allclose(run.goal_position, goals(episode, 1) * DEGREE, atol=1e-6)
+        np.testing.assert_allclose(run.position, positions(episode, 1) * DEGREE, atol=1e-6)
+
+
+def test_the_command_proposed_for_a_data_set_imports_it(dataset, tmp_path):
+    words = suggested(dataset, tmp_path / "s")
+    named = dict(zip(words[3::2], words[4::2], strict=True))
+    assert (named["--split-by"], words[2]) == ("episode_index", str(dataset))
+    runs = runs_of(dataset, named["--columns"], tmp_path / "s", split_by=named["--split-by"])
+    np.testing.assert_allclose(runs[1].position, positions(1, 1) * DEGREE, atol=1e-6)
+
+
+def test_a_data_set_is_found_in_a_folder_and_its_other_files_are_no_runs(dataset, tmp_path):
+    (tmp_path / "other.txt").write_text("no recording")
+    columns = "time=timestamp,goal=action.elbow_flex.pos:deg,position=observation.state.elbow_flex.pos:deg"
+    assert len(runs_of(tmp_path, columns, tmp_path / "s", split_by="episode_index")) == EPISODES
+
+
+# ROS
+
+
+def written_bag(kind, path):
+    """Write a bag: states of two joints at 50 Hz, and commands of both at 10 Hz."""
+    rosbag = pytest.importorskip(
+        "rosbags.rosbag1" if kind == "ROS 1" else "rosbags.rosbag2", reason="rosbags is not installed"
+    )
+    types = pytest.importorskip("rosbags.typesys")
+    store = types.get_typestore(types.Stores.ROS1_NOETIC if kind == "ROS 1" else types.Stores.ROS2_HUMBLE)
+    make = {name.rsplit("/", 1)[1]: made for name, made in store.types.items() if not name.endswith("msgs/msg/Time")}
+    make["Time"] = store.types["builtin_interfaces/msg/Time"]
+    more = {"seq": 0} if kind == "ROS 1" else {}
+    writer = rosbag.Writer(path) if kind == "ROS 1" else rosbag.Writer(path, version=9, storage_plugin=plugin(kind))
+    write = store.serialize_ros1 if kind == "ROS 1" else store.serialize_cdr
+    start = 1_790_000_000_000_000_000
+    with writer:
+        states = writer.add_connection("/joint_states", "sensor_msgs/msg/JointState", typestore=store)
+        commands = writer.add_connection("/command", "std_msgs/msg/Float64MultiArray", typestore=store)
+        for place, time in enumerate(TIME):
+            stamp = start + round(time * 1e9)
+            if place % 5 == 0:
+                layout = make["MultiArrayLayout"](dim=[], data_offset=0)
+                goal = np.array([goals(0, joint)[place] * DEGREE for joint in range(2)])
+                message = make["Float64MultiArray"](layout=layout, data=goal)
+                writer.write(commands, stamp - 2_000_000, write(message, "std_msgs/msg/Float64MultiArray"))
+            header = make["Header"](**more, stamp=make["Time"](sec=0, nanosec=0), frame_id="")
+            message = make["JointState"](
+                header=header,
+                name=["elbow", "wrist"],
+                position=np.array([positions(0, joint)[place] * DEGREE for joint in range(2)]),
+                velocity=np.zeros(2),
+                effort=np.array([]),
+            )
+            writer.write(states, stamp, write(message, "sensor_msgs/msg/JointState"))
+    return path
+
+
+def plugin(kind):
+    from rosbags.rosbag2 import StoragePlugin
+
+    return StoragePlugin.MCAP if kind == "MCAP" else StoragePlugin.SQLITE3
+
+
+@pytest.fixture(params=["SQLite", "MCAP", "ROS 1"])
+def bag(request, tmp_path):
+    return written_bag(request.param, tmp_path / ("log.bag" if request.param == "ROS 1" else "log"))
+
+
+COLUMNS = "time=time,goal=/command/data[1],position=/joint_states/position[wrist]"
+
+
+def check_bag(run):
+    np.testing.assert_allclose(run.time - run.time[0], TIME, atol=1e-9)
+    np.testing.assert_allclose(run.goal_position, np.repeat(goals(0, 1)[::5], 5) * DEGREE, atol=1e-12)
+    np.testing.assert_allclose(run.position, positions(0, 1) * DEGREE, atol=1e-12)
+    np.testing.assert_allclose(run.channels["command_time"] - run.time[0], np.repeat(TIME[::5], 5) - 0.002, atol=1e-9)
+
+
+def test_a_bag_becomes_a_run_with_each_goal_held_from_its_own_time(bag, tmp_path):
+    [run] = runs_of(bag, COLUMNS, tmp_path / "s")
+    check_bag(run)
+
+
+def test_a_part_of_a_bag_is_enough(bag, tmp_path):
+    parts = [bag] if bag.is_file() else [each for each in bag.iterdir() if each.suffix in (".db3", ".mcap")]
+    shutil.copy(parts[0], alone := tmp_path / f"alone{parts[0].suffix}")
+    [run] = runs_of(alone, COLUMNS, tmp_path / "s")
+    check_bag(run)
+
+
+def test_the_command_proposed_for_a_bag_imports_it(bag, tmp_path):
+    words = suggested(bag, tmp_path / "s")
+    columns = words[words.index("--columns") + 1]
+    [run] = runs_of(bag, columns, tmp_path / "s")
+    np.testing.assert_allclose(run.position, positions(0, 0) * DEGREE, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["log.bag", "log.db3", "log.mcap"])
+def test_what_is_no_bag_is_refused_in_one_line(tmp_path, name):
+    pytest.importorskip("rosbags", reason="rosbags is not installed")
+    (tmp_path / name).write_bytes(b"nothing of the kind")
+    with pytest.raises(InputError, match="not a ROS bag, or a damaged one") as caught:
+        runs_of(tmp_path / name, COLUMNS, tmp_path / "s")
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_missing_to_read_a_container_is_named(tmp_path, monkeypatch):
+    for module in ("rosbags", "rosbags.highlevel", "pyarrow"):
+        monkeypatch.setitem(sys.modules, module, None)
+    (tmp_path / "log.mcap").write_bytes(b"")
+    with pytest.raises(InputError, match=r"ROS bags need rosbags: pip install 'servobench\[ros\]'"):
+        runs_of(tmp_path / "log.mcap", COLUMNS, tmp_path / "s")
+    (tmp_path / "set/meta").mkdir(parents=True)
+    (tmp_path / "set/data/chunk-000").mkdir(parents=True)
+    (tmp_path / "set/meta/info.json").write_text('{"features": {}}')
+    (tmp_path / "set/data/chunk-000/file-000.parquet").write_bytes(b"")
+    with pytest.raises(InputError, match=r"pip install 'servobench\[parquet\]'"):
+        runs_of(tmp_path / "set", COLUMNS, tmp_path / "s")
+
+
+def test_a_folder_with_nothing_of_a_data_set_but_its_mark_is_refused(tmp_path):
+    (tmp_path / "set/meta").mkdir(parents=True)
+    (tmp_path / "set/meta/info.json").write_text('{"features": {}}')
+    with pytest.raises(InputError, match="not a LeRobot data set"):
+        runs_of(tmp_path / "set", COLUMNS, tmp_path / "s")
