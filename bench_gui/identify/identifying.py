@@ -20,7 +20,6 @@ from core.base.errors import ServoBenchError
 from core.base.words import counted
 from core.practice.placement import PlacedPoint
 from sessions.sampling import sample_of
-from sessions.selection import data_hash
 
 
 class Identifying(QObject):
@@ -78,7 +77,7 @@ class Identifying(QObject):
         library, wanted = self._library, result.request.data_hash
         used = library.for_fit(), choice_of(library.runs, library.annotations, ()).for_fit
         samples = [sample_of(runs, len(result.train) + result.held_out) for runs in used]
-        return bool(wanted) and all(data_hash(runs, library.annotations) != wanted for runs in samples)
+        return bool(wanted) and all(library.data_hash(runs) != wanted for runs in samples)
 
     def resume(self, folder: Path | None = None) -> None:
         """Continue the open session's interrupted identification, or the one in a folder."""

@@ -185,9 +185,7 @@ class Placing(QObject):
         identity, target = self._servo.identity, self.target
         if self.active:
             return
-        if self.obstacle:
-            self.problem.emit(self.obstacle)
-        elif identity is None or self._servo.view.state is not ServoState.READY or self._servo.busy:
+        if identity is None or self._servo.view.state is not ServoState.READY or self._servo.busy:
             self.problem.emit("the servo is not ready to hold a torque; connect it, or acknowledge its fault")
         elif target is None:
             self.problem.emit("there is no torque to hold; enter some, e.g. 0.3, 0.6")

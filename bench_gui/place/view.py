@@ -176,13 +176,13 @@ class PlaceView(TaskPage):
         placing.changed.connect(self._show_step)
         placing.points_changed.connect(self._show_points)
         placing.plan_changed.connect(self._show_points)
-        controller.servo.rows.connect(self._show_rows)
+        controller.servo.rows.connect(lambda _: self._show_live())
         controller.servo.changed.connect(self._show_servo)
         controller.setup.changed.connect(self._show_step)
         controller.model_list.changed.connect(self._offer_models)
         controller.model_list.current_changed.connect(self._offer_models)
         controller.angle_unit_changed.connect(self._change_unit)
-        controller.settings.changed.connect(self._change_setting)
+        controller.settings.changed.connect(lambda _: self._show_step())
         controller.undo.canUndoChanged.connect(self.undo_button.setEnabled)
         controller.undo.canRedoChanged.connect(self.redo_button.setEnabled)
 
@@ -264,13 +264,7 @@ class PlaceView(TaskPage):
         self._show_points()
         self._show_live()
 
-    def _change_setting(self, _: str) -> None:
-        self._show_step()
-
     # Display.
-
-    def _show_rows(self, _: object) -> None:
-        self._show_live()
 
     def _show_servo(self, view: ServoView) -> None:
         if self.isVisible():

@@ -179,6 +179,12 @@ class Library(QObject):
 
         return selection_of(used, self.runs, self.damaged, self.annotations)
 
+    def data_hash(self, runs: Sequence[RunSummary]) -> str:
+        """Return the hash of the data of runs, see `Session.data_hash`."""
+        from sessions.selection import data_hash
+
+        return data_hash(runs, self.annotations)
+
     def left_out(self, used: Sequence[RunSummary]) -> str:
         """Return a sentence about the unused runs of the session; empty if all are used."""
         if not (self.runs or self.damaged):
