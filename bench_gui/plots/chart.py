@@ -378,7 +378,8 @@ class Chart(pg.GraphicsView):
         event.accept()
 
     def say(self, text: str) -> None:
-        """Set the sentence that is shown while the plot is empty."""
+        """Set the sentence that is shown while the plot is empty; empty: that of a new plot."""
+        text = text or Chart.empty_text
         if text != self.empty_text:
             self.empty_text = text
             self.viewport().update()

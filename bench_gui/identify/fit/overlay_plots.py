@@ -107,7 +107,7 @@ class OverlayPlots(QWidget):
         """Show what is awaited in the place of its curves; simulated: it is a simulation."""
         self._awaiting = simulated
         for chart in (self.position, self.residual):
-            chart.say(sentence or Chart.empty_text)
+            chart.say(sentence)
         self._show_residual()
 
     def _show_residual(self) -> None:

@@ -191,7 +191,7 @@ class ComplianceTab(ExploreTab):
             self._fail(str(error))
             return
         self._frames.stop()
-        self._say("Simulating…")
+        self._say("Simulating the joint…")
         self._waiting.start()
 
     def _simulate(self) -> None:
@@ -233,6 +233,8 @@ class ComplianceTab(ExploreTab):
 
     def _say(self, text: str, role: str = "muted") -> None:
         self.status.setText(text)
+        for chart in self.motion.over_time:
+            chart.say(text)
         restyle(self.status, "role", role)
 
     def _fail(self, text: str) -> None:

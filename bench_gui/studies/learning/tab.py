@@ -179,6 +179,8 @@ class LearningTab(ExploreTab):
             self.bar.setRange(0, running.job.law.iterations)
             self.bar.setValue(count)
         self.status.setText(self._state_in_words())
+        for chart in (self.plots.by_iteration, *self.plots.over_time):
+            chart.say(self.status.text())
         wrong = running.problem or (running.warning and not self._outdated)
         restyle(self.status, "role", "fault" if wrong and not running.active else "muted")
         self._show()
@@ -187,7 +189,8 @@ class LearningTab(ExploreTab):
         running = self.running
         worst = [in_words(float(each.worst.max())) for each in running.iterations]
         if running.active:
-            return f"Iteration {len(worst)}: {worst[-1]} at worst" if worst else "Starting…"
+            total = "" if running.job is None else f" of {running.job.law.iterations}"
+            return f"Iteration {len(worst)}{total}: {worst[-1]} at worst" if worst else "Loading the program…"
         if running.problem:
             return capitalised(running.problem)
         if self._outdated and worst:

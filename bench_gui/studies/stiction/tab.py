@@ -180,12 +180,14 @@ class StictionTab(ExploreTab):
         if simulating.problem:
             text = capitalised(simulating.problem)
         elif simulating.active:
-            text = "Simulating…"
+            text = "Simulating the joint…"
         elif not simulating.possible:
             text = "Cannot be simulated with these constants" + ("; the previous result is shown." if view else ".")
         else:
             text = "" if view is None else view.text
         self.text.setText(text)
+        for chart in self.joint.charts:
+            chart.say(text)
         restyle(self.text, "role", "fault" if simulating.problem else "")
         if view is not self._view:
             self._view = view

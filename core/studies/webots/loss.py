@@ -166,12 +166,12 @@ def loss_on_recordings(
     start = start_node(nominal, middle.bench, replace(kept, supply_voltage=supply))
     armature = max(nominal.values["armature"], SMALLEST_ARMATURE)
     runs, others = (recording_runs(part, spec.default_kp, dt) for part in (train, held))
-    progress(0.0, "Fitting the node…")
+    progress(0.0, "fitting the node")
     fit = fit_node(runs, start, names=ALL_NUMBERS, armature=armature, generations=generations)
     numbers = fitted_numbers(fit, start, runs, ALL_NUMBERS, armature)
     rows: list[LossRow] = []
     for i, (name, model) in enumerate(compared.items()):
-        progress((i + 1) / (len(compared) + 1), name)
+        progress((i + 1) / (len(compared) + 1), f"simulating {name}")
         judged = [evaluate(model, part, dt=dt).mean_mae if part else None for part in (train, held)]
         rows.append(_row(name, model, judged[0], judged[1]))
     return ServoLoss(
@@ -212,16 +212,16 @@ def loss_on_model(
     grids = bench_grid(load, kept), held_back_grid(load, kept)
     runs, others = (model_runs(model, grid, kept.kp, step) for grid in grids)
     start = start_node(model, load, kept)
-    progress(0.0, "Fitting the node…")
+    progress(0.0, "fitting the node")
     fit = fit_node(runs, start, generations=generations)
     numbers = fitted_numbers(fit, start, runs, NODE_NUMBERS)
     compared = dict(published_models(model.servo) if models is None else models)
     if models is None and model.friction != "m1":
-        progress(0.3, "Fitting M1…")
+        progress(0.3, "fitting M1")
         compared[FITTED_M1] = approximate(model, load, kept, Form(kept=model.command_path)).model
     rows: list[LossRow] = []
     for i, (name, other) in enumerate(compared.items()):
-        progress(0.4 + 0.6 * i / len(compared), name)
+        progress(0.4 + 0.6 * i / len(compared), f"simulating {name}")
         train, held = (_distance(other, part, grid, step) for part, grid in zip((runs, others), grids, strict=True))
         rows.append(_row(name, other, train, held))
     return ServoLoss(

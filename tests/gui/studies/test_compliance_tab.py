@@ -67,6 +67,7 @@ def choose(box, data):
 def test_at_first_sight_there_are_curves_and_a_motion_that_follow_a_change(qtbot, tab):
     assert tab.view is None
     tab.entered()
+    assert [chart.empty_text for chart in tab.motion.over_time] == ["Simulating the joint…"] * 2
     first = settled(qtbot, tab)
     assert first.job.joint.actuator == QbMove()
     assert first.job.mode is Mode.PID_EQ_PRES

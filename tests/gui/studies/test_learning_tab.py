@@ -103,6 +103,7 @@ def test_a_person_sees_the_paper_s_arm_learn_and_keeps_its_input(qtbot, tab, tmp
     assert not tab.running.active, "nothing is computed before it is asked for"
     assert "press Learn" in tab.status.text()
     tab.learn_button.click()
+    assert tab.plots.joint_1.empty_text == tab.status.text() == "Loading the program…"
     qtbot.waitUntil(lambda: learned(tab))
     count = len(tab.running.iterations)
 

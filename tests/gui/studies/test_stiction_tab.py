@@ -109,11 +109,13 @@ def test_a_joint_the_bristle_would_shake(tab):
     tab.entered()
     assert not tab.simulating.active
     assert "Cannot be simulated" in tab.text.text()
+    assert tab.joint.charts[0].empty_text == tab.text.text()
 
 
 def test_the_experiment_runs_when_it_comes_into_sight(tab, qtbot):
     """In a process of its own; angles in the unit of the window."""
     tab.entered()
+    assert tab.joint.charts[0].empty_text == "Simulating the joint…"
     wait(qtbot, tab)
     assert tab.simulating.problem == ""
     assert "Rests at 71.9°" in tab.text.text()
