@@ -117,7 +117,7 @@ class Controller(QObject):
         self.reporting.finished.connect(self._tell_report)
         self.message.connect(self.journal.say)
         self._warnings = FileWarnings()
-        self._warnings.logged.connect(lambda text: self.journal.add("error", text))
+        self._warnings.logged.connect(lambda text: self.journal.add("warning", text))
         self.library.notice.connect(lambda text: self.message.emit("info", text))
         self.library.opened.connect(self._remember_session)
         file_dialogs.PRESENT.driven = lambda: not self.servo.released

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from core.base import sealed
 from core.base.words import capitalised
 
 SERVO = "servo"
 """Cause of messages about the servo; settled when it moves, connects or accepts commands again."""
+LOGGERS = logging.getLogger("core"), logging.getLogger("sessions")
+"""Loggers of the library; Python prints records without a handler on the terminal."""
 MOST_ENTRIES = 1000
 """Most entries; older ones are dropped."""
 
@@ -90,7 +91,7 @@ class Journal(QObject):
 
 
 class FileWarnings(QObject):
-    """Forwards log records on edited or damaged files, from any thread."""
+    """Forwards what the library logs about files, e.g. edited, damaged or written ones, from any thread."""
 
     logged = Signal(str)
 
@@ -98,8 +99,10 @@ class FileWarnings(QObject):
         super().__init__()
         self._handler = logging.Handler(logging.WARNING)
         self._handler.emit = lambda record: self.logged.emit(record.getMessage())
-        sealed.LOG.addHandler(self._handler)
+        for logger in LOGGERS:
+            logger.addHandler(self._handler)
 
     def close(self) -> None:
         """Stop forwarding."""
-        sealed.LOG.removeHandler(self._handler)
+        for logger in LOGGERS:
+            logger.removeHandler(self._handler)

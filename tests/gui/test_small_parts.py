@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 from bench_gui.compare.channels import shown
 from bench_gui.compare.heat_map import HeatTable
+from bench_gui.controller import Controller
 from bench_gui.export.exporting import Exporting
 from bench_gui.headless.exporting import Exported
 from bench_gui.headless.place.rests import Target
@@ -41,6 +42,7 @@ from core.motion.trajectories import make_trajectory
 from core.practice.placement import PlacedPoint
 from core.practice.plan import Cell
 from core.practice.twin import OUTSIDE_LIMIT, TwinMotion, Watch
+from core.servo import catalogue
 from core.servo.bench import Bench
 from core.servo.catalogue import load_servo
 from core.servo.shipped import load_model
@@ -73,9 +75,20 @@ def test_warnings_about_files_reach_the_window_until_it_closes():
     warnings.logged.connect(said.append)
     assert is_edited({"kt": 2.7, SEAL: "another"}, "seen.json")
     assert said[0].startswith(f"seen.json: {EDITED}")
+    catalogue.LOG.warning("servo mine: kept")
+    assert said.pop() == "servo mine: kept", "an added servo is no line on the terminal"
     warnings.close()
     assert is_edited({"kt": 2.8, SEAL: "another"}, "seen.json")
     assert len(said) == 1
+
+
+def test_an_edited_file_is_a_warning_and_no_error(qapp, monkeypatch, tmp_path):
+    monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path))
+    controller = Controller("simulated:mx106")
+    assert is_edited({"kt": 2.9, SEAL: "another"}, "seen.json")
+    assert [entry.level for entry in controller.journal.entries] == ["warning"]
+    assert controller.journal.unseen == []
+    controller.close()
 
 
 def test_the_oldest_lines_of_a_journal_go_first():
