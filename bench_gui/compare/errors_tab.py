@@ -19,18 +19,18 @@ from core.identification.runs.grouping import grid_of
 ROWS: list[tuple[str, tuple[str, ...]]] = [
     ("runs", RUNS),
     ("trajectory", ("trajectory",)),
-    ("mass", ("mass",)),
+    ("load", ("mass",)),
     ("length", ("length",)),
     ("gain kp", ("kp",)),
-    ("mass and gain", ("mass", "kp")),
+    ("load and gain", ("mass", "kp")),
     ("supply", ("supply_voltage",)),
 ]
 GRIDS: list[tuple[str, tuple[str, str]]] = [
-    ("mass × gain", ("mass", "kp")),
-    ("mass × trajectory", ("mass", "trajectory")),
+    ("load × gain", ("mass", "kp")),
+    ("load × trajectory", ("mass", "trajectory")),
     ("trajectory × gain", ("trajectory", "kp")),
     ("length × gain", ("length", "kp")),
-    ("mass × length", ("mass", "length")),
+    ("load × length", ("mass", "length")),
 ]
 ROOM = 24
 """Width of a scroll bar and the frame [px]."""

@@ -23,7 +23,7 @@ GROUPS: list[tuple[str, tuple[str, ...] | str]] = [
     ("all runs", ()),
     ("fit, held out", SPLIT),
     ("trajectory", ("trajectory",)),
-    ("mass", ("mass",)),
+    ("load", ("mass",)),
     ("length", ("length",)),
     ("gain kp", ("kp",)),
 ]

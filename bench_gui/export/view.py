@@ -231,7 +231,8 @@ class ExportView(TaskPage):
         current = model_list.current.key if model_list.current is not None else ""
         self.model.clear()
         for entry in model_list.entries:
-            mark = "  (current)" if entry.key == current else "  ★" if entry.key == model_list.recommended else ""
+            recommended = "  ★ recommended" if entry.key == model_list.recommended else ""
+            mark = "  ● in use" if entry.key == current else recommended
             name = entry.title if entry.origin != "identified" else f"{entry.title} identified"
             self.model.addItem(f"{entry.model.servo}  {name}{mark}", entry.key)
         wanted = self._picked if self._picked and self.model.findData(self._picked) >= 0 else current

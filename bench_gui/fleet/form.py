@@ -33,7 +33,7 @@ FIRST_SERVO = "mx106"
 _PLAN, _SESSION_FILE = "fleet.json", "session.json"
 _ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://(\[[0-9a-fA-F:.]+\]|[\w.-]+):\d{1,5}")
 _CONDITIONS = (
-    ("mass", "mass", "Mass"),
+    ("mass", "load", "Load"),
     ("length", "length", "Length"),
     ("kp", "kp", "Gain kp"),
     ("trajectory", "trajectory", "Trajectory"),

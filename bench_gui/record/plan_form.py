@@ -38,7 +38,7 @@ from bench_gui.widgets.fields import (
 from bench_gui.widgets.start_button import StartButton, held_by
 from core.base.errors import InputError, ServoBenchError
 from core.base.numbers import number_parts, parse_number
-from core.base.units import duration
+from core.base.units import duration, typeset
 from core.base.words import capitalised, counted
 from core.motion.trajectories import make_trajectory, trajectory_names
 from core.practice.plan import MOST_REPETITIONS, GridPlan, dynamixel_plan, erob_plan, scaled_plan
@@ -218,7 +218,7 @@ class PlanForm(QWidget):
     def _fill(self) -> None:
         plan = self._shown = self._planning.plan
         for name, field in self.fields.items():
-            field.setText(", ".join(f"{value:g}" for value in getattr(plan, name)))
+            field.setText(", ".join(typeset(f"{value:g}") for value in getattr(plan, name)))
             field.refuse("")
         for name, action in self.chosen.items():
             action.setChecked(name in plan.trajectories)

@@ -86,6 +86,7 @@ class RecordView(TaskPage):
         controller.setup.changed.connect(self._show_rate)
         controller.setup.changed.connect(self._show_waiting)
         self._meet()
+        self._show_waiting()
         self._show_servo(controller.servo.view)
 
     def entered(self) -> None:
@@ -203,8 +204,9 @@ class RecordView(TaskPage):
             self.rate.setValue(self._controller.setup.rate)
 
     def _show_waiting(self) -> None:
-        """Say which load the waiting runs keep; those of a plan have their own."""
+        """Say how many runs wait, and which load they keep; those of a plan have their own."""
         setup, waiting = self._controller.setup, self._controller.queue.waiting
+        self.tabs.buttons[LIST].setText(f"List ({len(waiting)} waiting)" if waiting else "List")
         headers = [run.header for run in waiting if run.cell is None]
         other = [h for h in headers if (h.bench, h.settings.kp) != (setup.bench, setup.kp)]
         loads = dict.fromkeys(f"{h.bench.mass:g} kg at {h.bench.length:g} m, kp {h.settings.kp:g}" for h in other)
@@ -255,8 +257,6 @@ class RecordView(TaskPage):
             self.page.refresh()
         elif queue.running is None and queue.waiting:
             self.page.prepare(queue.waiting[0].trajectory)
-        waiting = len(queue.waiting)
-        self.tabs.buttons[LIST].setText(f"List ({waiting} waiting)" if waiting else "List")
         self._show_waiting()
         self._preview()
 

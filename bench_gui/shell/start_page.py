@@ -67,6 +67,7 @@ class StartPage(QWidget):
         for made in (self.continue_button, self.example_button, self.new_button):
             made.setAutoDefault(True)
         self.name: ElidedLabel = describe(ElidedLabel(), "Last session", "")
+        self.name.mode = Qt.TextElideMode.ElideMiddle  # a session's name begins with its date and ends with its servo
         self.facts: QLabel = describe(label("", "muted"), "Runs and last result", "Error of the recommended model")
         self._last = _card(self.name, self.facts, self.continue_button)
         middle = QWidget()
@@ -186,10 +187,10 @@ class StartPage(QWidget):
         if session is not None:
             self.name.setText(f"Continue “{library.title or session.stem}”")
             self.name.setToolTip(str(session))
-            facts = [counted(len(library.runs), "run")] if library.path is not None else []
+            facts = [library.main_servo(), counted(len(library.runs), "run")] if library.path is not None else []
             if result is not None:
                 facts += _answers(result)
-            self.facts.setText("Opening…" if library.loading else ", ".join(facts))
+            self.facts.setText("Opening…" if library.loading else ", ".join(filter(None, facts)))
         restyle(self.example_button, "kind", "" if session is not None else "primary")
         connected = self._controller.servo.recorder is not None
         for name, made in self.servo_buttons.items():

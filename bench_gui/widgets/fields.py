@@ -69,6 +69,8 @@ def caption_of(field: QWidget, text: str) -> QLabel:
 class ElidedLabel(QLabel):
     """Single line that is elided when there is no room; the tooltip contains the full text."""
 
+    mode = Qt.TextElideMode.ElideRight
+
     def setText(self, text: str) -> None:
         """Show a text, with the full text in the tooltip."""
         super().setText(text)
@@ -81,7 +83,7 @@ class ElidedLabel(QLabel):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw as much as fits."""
         painter = QPainter(self)
-        text = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
+        text = self.fontMetrics().elidedText(self.text(), self.mode, self.width())
         self.style().drawItemText(
             painter, self.rect(), int(self.alignment()), self.palette(), self.isEnabled(), text, self.foregroundRole()
         )

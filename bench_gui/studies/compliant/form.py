@@ -140,7 +140,7 @@ class ComplianceForm(QWidget):
 
     def _load_section(self) -> Section:
         section = Section("Load and push")
-        self.mass: Field = number("Mass", "Mass at the end of the link", "kg", SEED_BENCH.mass, 0.01, 20.0, step=0.1)
+        self.mass: Field = number("Load", "Mass at the end of the link", "kg", SEED_BENCH.mass, 0.01, 20.0, step=0.1)
         self.length: Field = number(
             "Length", "Distance from the joint to the mass", "m", SEED_BENCH.length, 0.01, 2.0, step=0.02
         )
@@ -158,7 +158,7 @@ class ComplianceForm(QWidget):
             "Push", "Torque on the link, as from a hand, during a fifth of the time", "N·m", 0.1, -20.0, 20.0, step=0.05
         )
         for caption, box in (
-            ("Mass", self.mass),
+            ("Load", self.mass),
             ("Length", self.length),
             ("Gravity", self.gravity),
             ("Damping", self.damping),

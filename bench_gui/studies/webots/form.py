@@ -140,7 +140,7 @@ class WebotsForm(QWidget):
 
     def _bench_section(self) -> Section:
         section = Section("Bench")
-        self.mass = number("Mass", "Mass at the end of the rod", "kg", 0.5, 0.001, 50.0, step=0.1)
+        self.mass = number("Load", "Mass at the end of the rod", "kg", 0.5, 0.001, 50.0, step=0.1)
         self.length = number("Length", "Distance from the shaft to the mass", "m", 0.15, 0.01, 2.0, step=0.01)
         self.push = number(
             "Push", f"Torque on the pendulum from {PUSHED_FROM:g} to {PUSHED_TO:g} s", "N·m", 3.5, -100.0, 100.0,
@@ -148,7 +148,7 @@ class WebotsForm(QWidget):
         )  # fmt: skip
         self.step = whole("Time step", "Time step of the world (basicTimeStep)", 8, 2, 64, unit="ms")
         for name, caption, field in (
-            ("mass", "Mass", self.mass),
+            ("mass", "Load", self.mass),
             ("length", "Length", self.length),
             ("push", "Push", self.push),
         ):

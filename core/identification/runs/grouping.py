@@ -18,7 +18,7 @@ Value = str | float
 
 CONDITIONS: dict[str, tuple[str, str]] = {
     "trajectory": ("Trajectory", ""),
-    "mass": ("Mass", "kg"),
+    "mass": ("Load", "kg"),
     "length": ("Length", "m"),
     "arm_mass": ("Arm mass", "kg"),
     "kp": ("Gain kp", ""),
@@ -107,7 +107,7 @@ def named(condition: str, value: Value) -> str:
 
 
 def heading(condition: str) -> str:
-    """Return a condition with its unit, e.g. "Mass [kg]"."""
+    """Return a condition with its unit, e.g. "Load [kg]"."""
     title, unit = CONDITIONS[condition]
     return f"{title} [{unit}]" if unit else title
 

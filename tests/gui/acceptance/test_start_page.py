@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QPushButton
 from bench_gui.app import make_window
 from bench_gui.controller import Controller
 from bench_gui.identify.fit.settings import FitSettings
+from bench_gui.record.view import LIST
 from bench_gui.settings import NAME
 from bench_gui.shell.start_page import LOCKED
 from bench_gui.shell.tasks import BENCH, COMPARE, IDENTIFY, RECORD
@@ -113,7 +114,7 @@ def test_the_last_session_goes_on_where_it_was_left(start, identified):
     page, library = person.window.start, person.controller.library
     assert "identified" in page.name.text()
     library.open(identified)  # as the program does once the window is complete
-    person.until(lambda: page.facts.text().startswith("3 runs, M"))
+    person.until(lambda: page.facts.text().startswith("mx106, 3 runs, M"))
     assert page.facts.text().endswith(" mrad")
     person.click(page.continue_button)
     person.until(lambda: person.window.compare.isVisible())
@@ -125,6 +126,13 @@ def test_the_last_session_goes_on_where_it_was_left(start, identified):
     person.window.show_start()
     person.click(page.continue_button)
     person.until(lambda: library.path == identified)
+
+
+def test_waiting_runs_are_counted_after_a_restart(start):
+    first = start()
+    first.window.record.start.add()
+    first.window.leave()
+    assert start().window.record.tabs.buttons[LIST].text() == "List (1 waiting)"
 
 
 def test_the_layout_of_the_tasks_outlives_a_start_that_ends_at_the_first_page(start):

@@ -71,7 +71,7 @@ def test_bars_and_heat_map_are_in_milliradians():
     assert panel.groups == ("0.5 kg\n2 runs", "1 kg\n2 runs")
     assert panel.series[0].values == pytest.approx((15.0, 30.0))
     heat = heat_panel(grid_of(RUNS, "mass", "kp"), Judged("M1", "", ERROR_OF))
-    assert (heat.left, heat.bottom, heat.rows, heat.columns) == ("Mass [kg]", "Gain kp", ("0.5", "1"), ("8", "16"))
+    assert (heat.left, heat.bottom, heat.rows, heat.columns) == ("Load [kg]", "Gain kp", ("0.5", "1"), ("8", "16"))
     assert "[mrad]" in heat.scale
     np.testing.assert_allclose(heat.values, [[10.0, 20.0], [30.0, math.nan]])
 
@@ -96,11 +96,11 @@ def test_rows_and_a_heat_map_share_what_was_chosen(qtbot):
     assert tab.table_contents().panels[0].rows[1] == (RUN.id.split("_")[0], "sin_sin  kp 16", 4.0)
     named = {
         "trajectory": ("Trajectory", "sin_sin", "sin_sin"),
-        "mass": ("Mass [kg]", "0.567", "0.567 kg"),
+        "load": ("Load [kg]", "0.567", "0.567 kg"),
         "length": ("Length [m]", "0.15", "0.15 m"),
         "gain": ("Gain kp", "16", "kp 16"),
         "gain kp": ("Gain kp", "16", "kp 16"),
-        "mass and gain": ("", "", "0.567 kg, kp 16"),
+        "load and gain": ("", "", "0.567 kg, kp 16"),
         "supply": ("", "", "14.8 V"),
     }
     for chosen, _ in ROWS[1:]:
@@ -248,7 +248,7 @@ def test_errors_by_run_and_by_condition_agree_with_the_evaluation(gridded):
     shown = {table.run_id(row): float(table.data(table.index(row, column))) for row in range(1, table.rowCount())}
     assert shown == pytest.approx(truth, rel=0.01, abs=0.005)
     assert float(table.data(table.index(0, column))) == pytest.approx(np.mean(list(truth.values())), rel=0.01)
-    view.errors.rows.setCurrentText("mass and gain")
+    view.errors.rows.setCurrentText("load and gain")
     cells = [[table.data(table.index(row, c)) for c in (0, 1)] for row in range(table.rowCount())]
     assert cells == [
         ["Mean", "6 runs"],
@@ -303,7 +303,7 @@ def test_bars_show_the_same_means(gridded):
     show(gridded, MODELS)
     gridded.until(lambda: all_known(gridded))
     tab = view.models
-    tab.groups.setCurrentText("mass")
+    tab.groups.setCurrentText("load")
     assert tab.chart.panel.groups == ("0.5 kg\n2 runs", "1 kg\n4 runs")
     entries = gridded.controller.comparison.entries
     for series, entry in zip(tab.chart.panel.series, entries, strict=True):
@@ -487,7 +487,7 @@ def test_the_command_line_says_the_same(gridded, capsys, tmp_path):
     view, path = gridded.window.compare, gridded.controller.library.path
     show(gridded, ERRORS)
     gridded.until(lambda: all_known(gridded))
-    view.errors.rows.setCurrentText("mass and gain")
+    view.errors.rows.setCurrentText("load and gain")
     panel = view.errors.table_contents().panels[0]
     column = panel.headings.index("M6 catalogue [mrad]")
     picture = tmp_path / "grid.svg"

@@ -42,7 +42,7 @@ def test_a_compliant_joint_is_the_one_that_was_entered(qtbot):
     form = ComplianceForm(RADIANS)
     qtbot.addWidget(form)
     enter_all(form, {"Operation mode": int(Mode.PID_EQ_PRES), "Shape": SINE, "First reference": 0.7})
-    enter_all(form, {"Second reference": 0.35, "Speed": 2.5, "Duration": 3.5, "Mass": 0.45, "Length": 0.36})
+    enter_all(form, {"Second reference": 0.35, "Speed": 2.5, "Duration": 3.5, "Load": 0.45, "Length": 0.36})
     enter_all(form, {"Gravity": "none", "Damping": 0.075, "Friction": 0.045, "Push": 0.15})
     bench = Bench(mass=0.45, length=0.36, gravity=0.0)
     asked = ComplianceJob(
@@ -111,7 +111,7 @@ def test_a_webots_node_is_the_one_that_was_entered(qtbot, controller):
         first, *others = name.split("_")
         enter(form, "".join((first, *map(str.capitalize, others))), value)
     enter_all(form, {"Control mode": FORCE, "Target position": 0.4, "Target velocity": 1.75, "Force": 0.25})
-    enter_all(form, {"Mass": 0.6, "Length": 0.17, "Push": 2.2, "Time step": 16})
+    enter_all(form, {"Load": 0.6, "Length": 0.17, "Push": 2.2, "Time step": 16})
     asked = Scene(fields=ServoFields(**node), mode=FORCE, **scene)
     assert form.scene() == asked
     form.set_unit(DEGREES)
