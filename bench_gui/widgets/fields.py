@@ -475,7 +475,8 @@ class Section(QWidget):
     def __init__(self, title: str) -> None:
         super().__init__()
         column = vbox(self, spacing=SPACING)
-        self.heading = label(title.upper(), "heading")
+        name, bracket, unit = title.partition(" [")
+        self.heading = label(f"{name.upper()}{bracket}{unit}", "heading")
         column.addWidget(self.heading)
         self._grid = QGridLayout()
         self._grid.setContentsMargins(0, 0, 0, 0)

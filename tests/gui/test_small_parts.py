@@ -442,3 +442,9 @@ def test_torques_and_repeats_to_hold_come_back_as_they_were_chosen(qapp):
         with pytest.raises(InputError, match="are not possible"):
             plan.restore({"torques": torques, "repeats": repeats})
     assert plan.state() == {"torques": [0.4, -0.6], "repeats": 2}
+
+
+def test_the_heading_of_a_section_leaves_units_as_they_are(qtbot):
+    section = fields.Section("Motor torques [N·m]")
+    qtbot.addWidget(section)
+    assert section.heading.text() == "MOTOR TORQUES [N·m]"
