@@ -21,7 +21,7 @@ ROW = 24
 """Height of a row, enough for a thumbnail [px]."""
 LOOK_AFTER = 30
 """Time without scrolling after which thumbnails are requested [ms]."""
-_WIDTHS = (58, WIDTH + 12, 190, 76, 46, 78, 84, 88, 68, 140, 100, 160)
+_WIDTHS = (62, WIDTH + 12, 160, 76, 46, 84, 94, 106, 76, 124, 70, 100)
 
 
 class RunView(QTableView):
