@@ -325,7 +325,7 @@ def import_logs(
     session: str | Path | Session,
     *,
     columns: str = "", from_name: str = "", where: Mapping[str, object] | None = None, split_by: str = "",
-    servo: str | Path | ServoSpec | None = None, mass: float | None = None,
+    goal_shift: int = 0, servo: str | Path | ServoSpec | None = None, mass: float | None = None,
     length: float | None = None, arm_mass: float | None = None, angle_offset: float | None = None,
     kp: float | None = None, ki: float | None = None, kd: float | None = None, damping: float | None = None,
     supply_voltage: float | None = None, trajectory: str | None = None, progress: bool = True,
@@ -343,6 +343,7 @@ def import_logs(
             "{trajectory}_m{mass}_l{length}_kp{kp}".
         where: Values of columns that the rows must have, e.g. {"id": 3}.
         split_by: Column of whose values each makes a run, e.g. "episode_index".
+        goal_shift: Rows by which goals are moved, e.g. -1 if each is logged one row late.
         servo: The servo of tables that do not name one.
         mass: Load at the end of the pendulum [kg].
         length: Distance from shaft to load [m].
@@ -378,7 +379,12 @@ def import_logs(
     facts = {name: given[name] for name in FACTS if given[name] is not None}
     chosen = {name: str(value) for name, value in (where or {}).items()}
     tables = TableImport(
-        columns=parse_columns(columns), facts=facts, name_pattern=from_name, where=chosen, split_by=split_by
+        columns=parse_columns(columns),
+        facts=facts,
+        name_pattern=from_name,
+        where=chosen,
+        split_by=split_by,
+        goal_shift=goal_shift,
     )
     files = [paths] if isinstance(paths, str | Path) else paths
     with _progress("Import", progress) as show:

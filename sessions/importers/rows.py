@@ -101,6 +101,18 @@ def tidied(channels: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]
     return {name: values[rows] for name, values in found.items()}, rows, notes
 
 
+def shifted(channels: Mapping[str, NDArray[Any]], rows: int) -> Mapping[str, NDArray[Any]]:
+    """Return the channels with each goal a number of rows later, or earlier if it is negative.
+
+    The rows at one end whose goal is then unknown are left out.
+    """
+    count = len(channels["time"])
+    goals, others = slice(max(-rows, 0), count - max(rows, 0)), slice(max(rows, 0), count - max(-rows, 0))
+    if abs(rows) >= count - 1:
+        raise InputError(f"goals cannot be shifted by {rows} of {count} rows")
+    return {name: values[goals if name == "goal_position" else others] for name, values in channels.items()}
+
+
 def unwrapped(channels: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]], list[str]]:
     """Return the channels with angles that do not jump by a turn, and a phrase on each.
 

@@ -26,7 +26,7 @@ from sessions.importers.columns import PREVIEWED, SI_UNITS, Column, columns_text
 from sessions.importers.kinds import UnknownTableError
 from sessions.importers.names import FACTS, FIELD, facts_from_name, stem
 from sessions.importers.plausible import check_plausible, rates_in_words
-from sessions.importers.rows import check_clock, check_keys, groups, guess_rows, tidied, unwrapped
+from sessions.importers.rows import check_clock, check_keys, groups, guess_rows, shifted, tidied, unwrapped
 from sessions.importers.tables import Table
 from sessions.run_file.schema import CHANNEL_DTYPES
 from sessions.strict_json import MAX_MAGNITUDE, name, number
@@ -50,6 +50,8 @@ class TableImport:
     """Values of columns, as text, that the rows must have."""
     split_by: str = ""
     """Column of whose values each makes a run."""
+    goal_shift: int = 0
+    """Rows by which goals are moved, later if positive: loggers often write the goal of a neighbouring cycle."""
     name_pattern: str = ""
     """Pattern of file names without endings, e.g. "{trajectory}_m{mass}_kp{kp}", with fields of FACTS."""
 
@@ -109,7 +111,7 @@ def read_runs(table: Table, path: Path, request: TableImport) -> list[Recording]
     for key, rows in groups(table, len(raw[used[0]]), request.where, request.split_by):
         channels, places, left_out = tidied(_channels(table, raw, rows, columns, servo))
         check_clock(channels["time"], rows[places], table, used)
-        channels, turned = unwrapped(channels)
+        channels, turned = unwrapped(shifted(channels, request.goal_shift))
         check_plausible(channels, columns, bench, servo)
         notes = [*([f"{table.note} left out"] if table.note else []), *left_out, *turned]
         notes += rates_in_words(channels)
@@ -125,6 +127,7 @@ def read_runs(table: Table, path: Path, request: TableImport) -> list[Recording]
                     "format": "table",
                     "source_file": name_of_file(path.name),
                     "columns": columns_text(columns),
+                    **({"goal_shift": request.goal_shift} if request.goal_shift else {}),
                     **({"left_out": "; ".join(notes)} if notes else {}),
                 },
             )

@@ -751,3 +751,16 @@ def test_a_goal_that_changes_far_less_often_than_samples_arrive_is_said(write):
         write(text({"t": time, "goal": steps, "pos": position}), "b.csv"), "time=t,goal=goal,position=pos"
     )
     assert not note
+
+
+@pytest.mark.parametrize("rows_late", [-2, -1, 1, 2])
+def test_goals_logged_early_or_late_are_moved_back(write, rows_late):
+    logged = {**SOUND, "goal": np.roll(GOAL, rows_late)}
+    [run], _ = imported(write(text(logged)), goal_shift=-rows_late)
+    kept = slice(2, -2)
+    places = np.searchsorted(TIME, run.time - 1e-6)
+    np.testing.assert_allclose(run.goal_position[kept], GOAL[places][kept] * DEGREE, atol=1e-9)
+    np.testing.assert_allclose(run.position[kept], POSITION[places][kept] * DEGREE, atol=1e-9)
+    assert len(run.time) == len(TIME) - abs(rows_late)
+    with pytest.raises(InputError, match="goals cannot be shifted by 300 of 300 rows"):
+        imported(write(text(SOUND), "b.csv"), goal_shift=300)

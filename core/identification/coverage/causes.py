@@ -114,7 +114,7 @@ def causes(model: ServoModel, recordings: Sequence[Recording]) -> Iterator[list[
         each(
             "time",
             f"the goals {1e3 * abs(rows) * interval:.3g} ms {'earlier' if rows > 0 else 'later'}",
-            "check at which time goals and positions are read, and shift the goals of these runs",
+            f"check when goals and positions are read; import shifts the goals of tables by --goal-shift {-rows}",
             _shifted(rows),
         )
         for rows in ROWS

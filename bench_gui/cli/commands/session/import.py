@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bench_gui.cli.arguments import any_number
+from bench_gui.cli.arguments import any_int, any_number
 from bench_gui.cli.session_runs import say_damage
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json
 from core.base.errors import InputError, shown
@@ -50,6 +50,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="take only rows with this value, e.g. id=3; may be repeated",
     )
     table.add_argument("--split-by", default="", metavar="COLUMN", help="make a run of each value of this column")
+    table.add_argument(
+        "--goal-shift",
+        type=any_int,
+        default=0,
+        metavar="ROWS",
+        help="move goals by rows, e.g. -1 if each goal is logged one row late (default: 0)",
+    )
     table.add_argument("--servo", metavar="SERVO", help="catalogue name (see bench models) or servo file")
     table.add_argument("--mass", type=any_number, metavar="KG", help="mass of the load")
     table.add_argument("--length", type=any_number, metavar="M", help="distance from the shaft to the load")
@@ -115,6 +122,7 @@ def _tables(arguments: argparse.Namespace) -> TableImport:
         name_pattern=arguments.from_name,
         where=dict(map(_condition, arguments.where)),
         split_by=arguments.split_by,
+        goal_shift=arguments.goal_shift,
     )
 
 
