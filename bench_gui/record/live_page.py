@@ -173,7 +173,8 @@ class LivePage(QWidget):
             lost = result is not self._ended
             kept = f"{counted(self.run.count if lost else result.samples, 'sample')} {'received' if lost else 'kept'}"
             skipped = f"{counted(result.skipped_cycles, 'cycle')} skipped"
-            counts = (kept, "" if lost else skipped) if result.exit_status != "success" else (skipped,)
+            good = result.exit_status == "success"
+            counts = (result.shortfall or skipped,) if good else (kept, "" if lost else skipped)
             said = (ending(queue.last, result), *counts, twin.verdict)
             self.verdict.setText(" · ".join(filter(None, said)))
         for part in (self.verdict, self.again_button):

@@ -116,6 +116,7 @@ class Loop:
             skipped_cycles=skipped,
             bus_errors=bus_errors,
             busy=busy,
+            rate=job.header.rate,
         )
 
     def hold(self, job: HoldJob) -> Generator[HeldSample, float, HoldResult]:

@@ -238,7 +238,7 @@ def _recorded(trajectory: Trajectory, result: RunResult) -> RecordedRun:
         result.id,
         trajectory.name,
         result.exit_status,
-        result.reason,
+        result.reason or result.shortfall,
         result.samples,
         result.skipped_cycles,
         result.bus_errors,

@@ -18,6 +18,8 @@ from drivers.reading import Reading
 
 HIGHEST_RATE = 5000.0
 """[Hz]"""
+NEARLY = 0.9
+"""Smallest share of a rate that counts as reached."""
 CYCLES_IN_WATCHDOG = 2.0
 """A servo's watchdog has to span more than one cycle, since one may be late."""
 
@@ -133,6 +135,16 @@ class RunResult:
     bus_errors: int = 0
     busy: bool = False
     """True if it ended only because the computer was too busy."""
+    rate: float = 0.0
+    """Sample rate that was asked for [Hz]."""
+
+    @property
+    def shortfall(self) -> str:
+        """Say that the rate was not reached; empty if it nearly was."""
+        reached = self.rate * self.samples / max(self.samples + self.skipped_cycles, 1)
+        if reached >= NEARLY * self.rate:
+            return ""
+        return f"asked for {self.rate:.0f} Hz, got {reached:.0f}; bench doctor says whether the adapter delays answers"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ from core.motion.recording import SAMPLE_DTYPE, RunHeader
 from core.servo.bench import Bench
 from core.servo.settings import ServoSettings
 from drivers.recorder import MemorySink
+from drivers.recorder.run import RunResult
 from drivers.recorder.storage import TOO_SHORT, Immediately, Sealed, Storage
 
 HEADER = RunHeader(
@@ -44,3 +45,10 @@ def test_a_run_so_slow_that_a_block_has_one_sample_keeps_each_of_them():
         assert sink.rows["time"].tolist() == list(range(1, number + 1))
     assert storage.finish("success", "").result() == Sealed("", "")
     assert len(sink.rows) == storage.samples == 3
+
+
+def test_a_rate_that_is_not_reached_is_said():
+    whole = RunResult(run=1, exit_status="success", samples=361, skipped_cycles=39, rate=200.0)
+    assert not whole.shortfall
+    assert replace(whole, samples=72, skipped_cycles=328).shortfall.startswith("asked for 200 Hz, got 36;")
+    assert not RunResult(run=1, exit_status="fail").shortfall

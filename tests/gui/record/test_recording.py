@@ -484,6 +484,10 @@ def test_a_verdict_holds_how_the_run_ended_and_what_it_skipped(page, controller)
     page.page.run.take(live_rows())
     queue.ended.emit(RunResult(run=1, exit_status="success", id="0001_x", skipped_cycles=7))
     assert page.page.verdict.text() == "Half sines: complete · 7 cycles skipped"
+    queue.ended.emit(RunResult(run=1, exit_status="success", id="0001_x", rate=200.0, samples=72, skipped_cycles=328))
+    assert page.page.verdict.text() == (
+        "Half sines: complete · asked for 200 Hz, got 36; bench doctor says whether the adapter delays answers"
+    )
     queue.ended.emit(RunResult(run=1, exit_status="fail", id="0001_x", reason="too hot", skipped_cycles=1))
     assert page.page.verdict.text() == "Failed: Half sines: too hot · 0 samples kept · 1 cycle skipped"
 
