@@ -137,7 +137,7 @@ __all__ = [
     "Bench", "Certainty", "Check", "Comparison", "Coverage", "CrossValidated", "DriveBackdriveDiagram",
     "Evaluation", "ExportResult", "Identification", "ModelResult", "NextRecordings", "Recording",
     "ServoBenchError", "ServoModel", "ServoSettings", "ServoSpec", "Session", "Trajectory", "certainty",
-    "check_export", "coverage", "cross_validate", "drive_backdrive", "evaluate", "example", "export",
+    "check_export", "coverage", "cross_validate", "drive_backdrive", "evaluate", "example", "export", "from_frame",
     "identify", "import_logs", "load_model", "load_servo", "make_trajectory", "propose", "record", "recording",
     "simulate", "simulate_trajectory", "write_model",
 ]  # fmt: skip
@@ -390,6 +390,60 @@ def import_logs(
     with _progress("Import", progress) as show:
         import_paths(files, session, lambda event: show(event.done / max(event.total, 1), event.file), tables)
     return session if isinstance(session, Session) else Session.open(session)
+
+
+def from_frame(
+    frame: Any,
+    *,
+    columns: str, servo: str | Path | ServoSpec, mass: float, length: float, kp: float | None = None,
+    trajectory: str = "frame", where: Mapping[str, object] | None = None, split_by: str = "", goal_shift: int = 0,
+    **facts: float,
+) -> list[Recording]:  # fmt: skip
+    """Turn a data frame into recordings, by the rules of `import_logs`.
+
+    Args:
+        frame: Data frame of pandas or polars, or a mapping of names to arrays of equal length.
+        columns: Meaning of its columns, e.g. "time=t:ms,goal=target:deg,position=angle:deg".
+        servo: The servo.
+        mass: Load at the end of the pendulum [kg].
+        length: Distance from shaft to load [m].
+        kp: Position gain in the servo's own unit; None for its default.
+        trajectory: Name of the motion.
+        where: Values of columns that the rows must have, e.g. {"id": 3}.
+        split_by: Column of whose values each makes a run, e.g. "episode_index".
+        goal_shift: Rows by which goals are moved, e.g. -1 if each is logged one row late.
+        facts: Further facts as for `import_logs`: arm_mass, angle_offset, ki, kd, damping, supply_voltage.
+
+    Returns:
+        One recording, or one for each value of `split_by`. What was left out is in their `provenance`.
+
+    Raises:
+        ServoBenchError: The columns cannot be read as a log.
+
+    Example:
+        >>> log = {"t": [0.0, 0.01, 0.02], "goal": [0.0, 0.1, 0.2], "pos": [0.0, 0.0, 0.1]}
+        >>> [run] = sb.from_frame(log, columns="time=t,goal=goal,position=pos", servo="xl330", mass=0.1, length=0.1)
+        >>> run.samples
+        3
+    """
+    import numpy as np
+
+    from sessions.importers import TableImport
+    from sessions.importers.columns import parse_columns
+    from sessions.importers.table_runs import read_runs
+    from sessions.importers.tables import ArrayTable
+
+    spec = load_servo(servo)
+    request = TableImport(
+        columns=parse_columns(columns),
+        facts={**facts, "servo": spec.name, "mass": mass, "length": length, "trajectory": trajectory,
+               "kp": spec.default_kp if kp is None else kp},
+        where={name: str(value) for name, value in (where or {}).items()},
+        split_by=split_by,
+        goal_shift=goal_shift,
+    )  # fmt: skip
+    names = [*getattr(frame, "columns", frame)]
+    return read_runs(ArrayTable({str(name): np.asarray(frame[name]) for name in names}), Path(trajectory), request)
 
 
 def record(

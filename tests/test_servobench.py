@@ -1,5 +1,6 @@
 """The interface for scripts and notebooks: its examples run, it is light, and it leaves other packages alone."""
 
+import contextlib
 import doctest
 import importlib
 import inspect
@@ -154,6 +155,22 @@ class TestExamples:
 
 
 class TestData:
+    def test_a_data_frame_is_read_by_the_rules_of_an_import(self):
+        time = np.arange(0.0, 2.0, 0.01)
+        log = {"t": 1e3 * time, "q": 40 * np.sin(3 * time - 0.2), "u": 40 * np.sin(3 * time), "id": time.astype(int)}
+        given = {"columns": "time=t:ms,goal=u:deg,position=q:deg", "servo": "xl330", "mass": 0.2, "length": 0.1}
+        frames = [log]
+        with contextlib.suppress(ImportError):
+            frames.append(importlib.import_module("pandas").DataFrame(log))
+        for frame in frames:
+            [run] = sb.from_frame(frame, **given, angle_offset=0.1)
+            assert (run.bench.angle_offset, run.settings.kp) == (0.1, sb.load_servo("xl330").default_kp)
+            np.testing.assert_allclose(run.position, np.radians(log["q"]), atol=1e-12)
+            assert [run.samples for run in sb.from_frame(frame, **given, split_by="id")] == [100, 100]
+            assert sb.from_frame(frame, **given, where={"id": 1})[0].samples == 100
+        with pytest.raises(InputError, match="no column u2, do you mean u"):
+            sb.from_frame(log, **{**given, "columns": "time=t:ms,goal=u2,position=q"})
+
     def test_a_recording_of_arrays_is_simulated_on_its_own_grid(self):
         time = np.arange(0.0, 2.0, 0.01)
         run = sb.recording(
