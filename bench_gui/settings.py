@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -136,6 +137,8 @@ class Settings(QObject):
         """Message about the file for the user; empty if there is no problem."""
         self._states: dict[str, Callable[[], Any]] = {}
         self.values, self.notice = load(self._path)
+        self._writing = threading.Lock()
+        self._states_taken = self._written = 0
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(SAVE_AFTER)
@@ -181,22 +184,31 @@ class Settings(QObject):
     def save(self) -> None:
         """Write the file now; if the folder is not writable, the settings are lost at the exit."""
         self._timer.stop()
-        _write(self._path, self._data())
+        self._write(*self._data())
 
     def _save_soon(self) -> None:
         if not self._timer.isActive():
             self._timer.start()
 
     def _save_later(self) -> None:
-        path, data = self._path, self._data()
+        data = self._data()
         if self._submit is None:
-            _write(path, data)
+            self._write(*data)
         else:
-            self._submit(lambda: _write(path, data))
+            self._submit(lambda: self._write(*data))
 
-    def _data(self) -> dict[str, Any]:
+    def _data(self) -> tuple[int, dict[str, Any]]:
+        """Return the settings, after the number of this state of them."""
+        self._states_taken += 1
         self.values.parts = {**self.values.parts, **{name: state() for name, state in self._states.items()}}
-        return {"format": FORMAT, **self.values.__dict__}
+        return self._states_taken, {"format": FORMAT, **self.values.__dict__}
+
+    def _write(self, number: int, data: dict[str, Any]) -> None:
+        """Write a state, unless a later one was written meanwhile in another thread."""
+        with self._writing:
+            if number > self._written:
+                self._written = number
+                _write(self._path, data)
 
 
 def _write(path: Path, data: dict[str, Any]) -> None:

@@ -169,7 +169,7 @@ def test_repeats_show_how_far_they_spread_and_terms_that_only_they_are_identifie
     spread = load_identification(tmp_path).results[0].spread
     assert spread > 0.0
     # "held out/mrad" is two words, and no run was held out.
-    assert float(row[heading.index("spread/mrad") - 1]) == pytest.approx(1e3 * spread, rel=1e-3)
+    assert float(row[heading.index("spread/mrad") - 1]) == pytest.approx(1e3 * spread, rel=5e-3)
 
 
 def test_refine_is_not_offered(capsys) -> None:

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QScrollArea, QTable
 
 from bench_gui.app import _scale_with_text
 from bench_gui.place.view import PlaceView
-from bench_gui.settings import NAME, TEXT_SIZE, load
+from bench_gui.settings import NAME, TEXT_SIZE, Settings, load
 from bench_gui.shell.tasks import BENCH, COMPARE, EXPLORE, EXPORT, IDENTIFY, PLACE, RECORD, TASKS
 from bench_gui.state.journal import SERVO
 from bench_gui.state.servo_link import ServoView
@@ -23,7 +23,7 @@ from core.identification.verdict import Answer, Step, Verdict
 from drivers.recorder import Phase
 from drivers.recorder.link import EMERGENCY
 from drivers.servo import CUT_THE_SUPPLY, ServoState
-from sessions.folders import home
+from sessions.folders import HOME_VARIABLE, home
 
 pytest_plugins = ["tests.gui.whole"]
 SCREENS = {"1366×768 at 125 %": (1092, 614), "1920×1080 at 200 %": (960, 540)}
@@ -311,6 +311,18 @@ def test_the_text_size_scales_the_window_from_the_next_start(window, monkeypatch
     settings.set("text_size", 99)
     settings.save()
     assert load(home() / NAME)[0].text_size == TEXT_SIZE, "no such size"
+
+
+def test_an_older_state_of_the_settings_never_replaces_a_newer_one(tmp_path, monkeypatch):
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
+    waiting = []
+    settings = Settings(waiting.append)
+    settings.set("text_size", 16)
+    settings._save_later()
+    settings.set("text_size", 18)
+    settings.save()
+    waiting.pop()()
+    assert load(home() / NAME)[0].text_size == 18
 
 
 def titles_cut(view):
