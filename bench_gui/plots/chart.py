@@ -10,7 +10,17 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QGuiApplication, QMouseEvent, QPainter, QPen, QResizeEvent
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetrics,
+    QGuiApplication,
+    QMouseEvent,
+    QPainter,
+    QPen,
+    QResizeEvent,
+    QShowEvent,
+)
 from PySide6.QtWidgets import QGraphicsItem, QSizePolicy
 
 from bench_gui.plots.axes import Axis, LogAxis
@@ -219,6 +229,7 @@ class Chart(pg.GraphicsView):
         self.view.sigRangeChangedManually.connect(lambda _: _hand().move())
         _hand().changed.connect(self._hurry)
         _hand().moved.connect(self._follow)
+        self._painted = ""
         themes.follow(self._paint)
 
     @property
@@ -409,6 +420,9 @@ class Chart(pg.GraphicsView):
     def _paint(self) -> None:
         theme = themes.current
         self.setBackground(theme.plot)
+        if not self.isVisible() or self._painted == theme.name:
+            return  # a window has sixty charts, and styling all axes at once would stop it
+        self._painted = theme.name
         for axis in self.axes.values():
             axis.setPen(pg.mkPen(theme.grid))
             axis.setTextPen(pg.mkPen(theme.muted))
@@ -427,6 +441,11 @@ class Chart(pg.GraphicsView):
     def sizeHint(self) -> QSize:
         """Ask for the minimum: Qt's answer, the size of the scene, makes pages with wrapped text scroll."""
         return self.minimumSizeHint()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Use the present theme."""
+        super().showEvent(event)
+        self._paint()
 
     def resizeEvent(self, event: QResizeEvent | None) -> None:
         """Simplify a low plot: fewer ticks, and only the unit where the name does not fit."""
