@@ -119,8 +119,9 @@ def _numbers(name: str, value: Any, labels: Sequence[str] = (), depth: int = 0) 
     if isinstance(value, bool | int | float):
         yield name, float(value)
     elif is_array(parts := value.tolist() if isinstance(value, np.ndarray) else value) and depth < DEEPEST:
+        named = len(labels) == len(parts) and not any(map(is_dataclass, parts))
         for place, part in enumerate(parts if len(parts) <= MOST_ELEMENTS else ()):
-            yield from _numbers(f"{name}[{labels[place] if len(labels) == len(parts) else place}]", part, (), depth + 1)
+            yield from _numbers(f"{name}[{labels[place] if named else place}]", part, labels, depth + 1)
     elif not isinstance(value, np.ndarray) and is_dataclass(value) and depth < DEEPEST:
         there = {field.name: getattr(value, field.name) for field in fields(value)}
         labels = next((there[key] for key in NAMED_BY if isinstance(there.get(key), list)), labels)

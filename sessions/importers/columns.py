@@ -97,6 +97,13 @@ class Column:
         """Return numbers of this column in SI units."""
         return (values * self.scale + self.shift) * self.factor(channel, servo)
 
+    def entry(self, channel: str, other_unit: str = "") -> str:
+        """Return this column as an entry of `--columns`, in another unit if one is given."""
+        unit = other_unit or self.unit or (SI_UNITS[channel] if ":" in self.name else "")
+        unit += f"*{self.scale:.12g}" if self.scale != 1.0 else ""
+        unit += f"{self.shift:+.12g}" if self.shift else ""
+        return f"{channel.removesuffix('_position')}={self.name}{':' if unit else ''}{unit}"
+
     def factor(self, channel: str, servo: ServoSpec) -> float:
         """Return the factor of the unit to SI units.
 
@@ -139,14 +146,13 @@ def parse_columns(text: str) -> dict[str, Column]:
 
 def columns_text(columns: Mapping[str, Column]) -> str:
     """Return the text for columns; the inverse of `parse_columns`."""
-    entries: list[str] = []
-    for channel, column in columns.items():
-        unit = column.unit or (SI_UNITS[channel] if ":" in column.name else "")
-        unit += f"*{column.scale:.12g}" if column.scale != 1.0 else ""
-        unit += f"{column.shift:+.12g}" if column.shift else ""
-        entry = f"{channel.removesuffix('_position')}={column.name}{':' if unit else ''}{unit}"
-        entries.append('"{}"'.format(entry.replace('"', '""')) if "," in entry or '"' in entry else entry)
-    return ",".join(entries)
+    entries = [column.entry(channel) for channel, column in columns.items()]
+    return ",".join('"{}"'.format(e.replace('"', '""')) if "," in e or '"' in e else e for e in entries)
+
+
+def is_unit_of(unit: str, channel: str) -> bool:
+    """Return True for a unit that a channel can be in."""
+    return UNITS.get(unit.lower(), ("", 0.0))[0] == SI_UNITS[channel]
 
 
 def units_of(channel: str) -> list[str]:
@@ -200,7 +206,7 @@ def guess_columns(table: Table) -> dict[str, Column]:
     stated = dict(zip(table.names, table.units, strict=False))
     for channel, column in found.items():
         unit = stated.get(column.name, "")
-        if not column.unit and UNITS.get(unit.lower(), ("", 0.0))[0] == SI_UNITS[channel]:
+        if not column.unit and is_unit_of(unit, channel):
             found[channel] = Column(column.name, unit)
     values = {channel: _numbers(cells[column.name]) for channel, column in found.items()}
     angles = [values[channel] for channel in ("goal_position", "position") if channel in values]

@@ -86,7 +86,8 @@ def _check_steps(time: NDArray[Any], columns: Mapping[str, Column], servo: Servo
     raise InputError(
         f"time: {step:.3g} s from sample to sample is not plausible"
         + "".join(
-            f"; in {unit} it would be {value:.3g} s: time={columns['time'].name}:{unit}" for unit, value in fits.items()
+            f"; in {unit} it would be {value:.3g} s: {columns['time'].entry('time', unit)}"
+            for unit, value in fits.items()
         )
     )
 
@@ -113,7 +114,7 @@ def _check_goal(goal: NDArray[Any], position: NDArray[Any], columns: Mapping[str
         raise InputError(f"{seen}; check the units of both in --columns")
     name = columns[channel].name
     raise InputError(
-        f"{seen}; with {name} in {unit} it would be {-value:.3g} rad: {channel.removesuffix('_position')}={name}:{unit}"
+        f"{seen}; with {name} in {unit} it would be {-value:.3g} rad: {columns[channel].entry(channel, unit)}"
     )
 
 
@@ -136,10 +137,10 @@ def _check_motion(time: NDArray[Any], position: NDArray[Any], columns: Mapping[s
         turned = span * value / speed if speed else span
         if value <= limit and 0.02 < turned <= 2.0 * math.pi * MOST_TURNS:
             both = columns["goal_position"].unit == column.unit
-            goal = f"goal={columns['goal_position'].name}:{unit}," if both else ""
+            goal = f"{columns['goal_position'].entry('goal_position', unit)}," if both else ""
             raise InputError(
                 f"{seen}; in {unit} it would be {value:.3g} rad/s over {turned:.3g} rad: "
-                f"{goal}position={column.name}:{unit}{rating}"
+                f"{goal}{column.entry('position', unit)}{rating}"
             )
     raise InputError(f"{seen}; check the units of time and position in --columns, and --servo{rating}")
 

@@ -17,22 +17,29 @@ from numpy.typing import NDArray
 from core.base.errors import InputError
 from core.base.words import counted
 from sessions.errors import shown
+from sessions.importers.columns import GOAL_WORDS, TORQUE_WORDS, WORDS
 from sessions.importers.tables import Table, plain
 
 MOST_LOST = 0.2
 """Largest share of rows without a time or position: so many reads of a bus are lost and the motion is still known."""
-APART = 0.1
-"""Smaller share of rows with a goal beside a position: both are in rows of their own."""
-ALTERNATING = 0.2
-"""Larger share of rows whose key differs from that of the row before: rows of several servos take turns."""
-MOST_KEYS = 64
-HELD = ("goal_position", "torque_enable", "command_time")
-"""Channels that keep their value until the next one is given."""
+APART = 0.2
+"""Larger share of positions without a goal beside them: both are in rows of their own."""
+IN_TURN = 0.9
+"""Share of rows whose key is that of one round before: rows of several servos take turns."""
+IN_BLOCKS = 0.1
+"""Largest share of rows with another key than the row before, for rows in blocks."""
+MOST_KEYS = 1000
+HELD = {"goal_position": "goal", "torque_enable": "switch of the torque", "command_time": "time of a goal"}
+"""Channels that keep their value until the next one is given, in words."""
 LONGEST_GAP, MOST_STEPS = 2.0, 20.0
 """A gap longer than both [s, median steps] is no pause: the clock was set, or the recording was interrupted."""
 TURN, SMOOTH = 2.0 * math.pi, 98.0
 """A turn [rad]; percentile of the other steps that must be far smaller for a jump to be one of a turn."""
-KEY_WORDS = frozenset(("id", "servo", "motor", "joint", "actuator", "axis", "device", "episode", "trial"))
+KEY_WORDS = frozenset(
+    ("id", "dxl", "servo", "motor", "joint", "actuator", "axis", "device", "episode", "trial", "name")
+)
+QUANTITIES = frozenset(word for _, words in WORDS for word in words.split()) - KEY_WORDS | GOAL_WORDS | TORQUE_WORDS
+"""Words of columns that hold no keys."""
 
 
 def groups(table: Table, count: int, where: Mapping[str, str], split_by: str) -> Iterator[tuple[str, NDArray[np.intp]]]:
@@ -43,12 +50,12 @@ def groups(table: Table, count: int, where: Mapping[str, str], split_by: str) ->
     """
     chosen = np.ones(count, bool)
     for name, value in where.items():
-        texts = table.texts(name)
+        texts = _keys(table, name, count)
         here = texts == plain(value)
         if not here.any():
             raise InputError(f"no row has {shown(name)} {shown(value)}; there are {_some(texts)}")
         chosen &= here
-    texts = table.texts(split_by) if split_by else np.full(count, "")
+    texts = _keys(table, split_by, count) if split_by else np.full(count, "")
     for key in dict.fromkeys(texts[chosen].tolist()):
         yield key, np.flatnonzero(chosen & (texts == key))
 
@@ -69,26 +76,30 @@ def tidied(channels: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]
     repeated[:1] = False
     given = ~np.isnan(channels["goal_position"])
     there = ~np.isnan(channels["time"]) & ~np.isnan(channels["position"])
-    apart = np.sum(there & given) < APART * min(np.sum(there), np.sum(given))
     lost = int(np.sum(~there & ~repeated))
+    apart = lost > 0 and np.sum(there & ~given) > APART * np.sum(there)
     if not apart and lost > MOST_LOST * count:
         raise InputError(f"{lost} of {count} rows have no time or no position, more than {MOST_LOST:.0%}")
     found = dict(channels)
     if apart and "command_time" not in found:
         found["command_time"] = np.where(given, found["time"], np.nan)
     started = np.ones(count, bool)
-    for name in set(HELD) & set(found):
+    for name in set(found) - {"time", "position"} if apart else HELD.keys() & found.keys():
         found[name] = _held(found[name])
-        started &= ~np.isnan(found[name])
+        if name in HELD:
+            started &= ~np.isnan(found[name])
+            if np.isnan(found[name]).all():
+                raise InputError(f"the column of {name} has no value")
     rows = np.flatnonzero(there & started & ~repeated)
     if len(rows) < 2:
         raise InputError(f"{counted(len(rows), 'row')} with a time, goal and position, at least 2 are needed")
+    first = " and ".join(f"the first {words}" for name, words in HELD.items() if np.isnan(found.get(name, [])).any())
     notes = [
         counted(number, *what)
         for number, what in (
             (int(np.sum(repeated)), ("repeated row",)),
             (0 if apart else lost, ("row without a time or position", "rows without a time or position")),
-            (int(np.sum(there & ~started)), ("row before the first goal", "rows before the first goal")),
+            (int(np.sum(there & ~started)), (f"row before {first}", f"rows before {first}")),
         )
         if number
     ]
@@ -102,15 +113,13 @@ def tidied(channels: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]
 
 
 def shifted(channels: Mapping[str, NDArray[Any]], rows: int) -> Mapping[str, NDArray[Any]]:
-    """Return the channels with each goal a number of rows later, or earlier if it is negative.
-
-    The rows at one end whose goal is then unknown are left out.
-    """
-    count = len(channels["time"])
-    goals, others = slice(max(-rows, 0), count - max(rows, 0)), slice(max(rows, 0), count - max(-rows, 0))
-    if abs(rows) >= count - 1:
-        raise InputError(f"goals cannot be shifted by {rows} of {count} rows")
-    return {name: values[goals if name == "goal_position" else others] for name, values in channels.items()}
+    """Return the channels with goals a number of rows later, or earlier if it is negative; NaN where one is unknown."""
+    goal = channels["goal_position"]
+    if abs(rows) >= len(goal) - 1:
+        raise InputError(f"goals cannot be shifted by {rows} of {len(goal)} rows")
+    moved = np.full(len(goal), np.nan)
+    moved[max(rows, 0) : len(goal) + min(rows, 0)] = goal[max(-rows, 0) : len(goal) - max(rows, 0)]
+    return {**channels, "goal_position": moved}
 
 
 def unwrapped(channels: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]], list[str]]:
@@ -150,7 +159,7 @@ def _apart(position: NDArray[Any], goal: NDArray[Any]) -> float:
     return float(np.mean(np.abs(error - TURN * round(float(np.median(error)) / TURN))))
 
 
-def check_clock(time: NDArray[Any], rows: NDArray[np.intp], table: Table, used: Sequence[str]) -> None:
+def check_clock(time: NDArray[Any], rows: NDArray[np.intp], table: Table, used: Sequence[str], count: int) -> None:
     """Check that times increase without long gaps.
 
     Args:
@@ -158,6 +167,7 @@ def check_clock(time: NDArray[Any], rows: NDArray[np.intp], table: Table, used: 
         rows: Places of these rows in the table.
         table: The table.
         used: Names of the columns that are channels.
+        count: Number of rows of the table.
 
     Raises:
         InputError: naming the row, the cause and its remedy.
@@ -170,7 +180,7 @@ def check_clock(time: NDArray[Any], rows: NDArray[np.intp], table: Table, used: 
         seen = f"{where}: time goes from {before:.6f} to {now:.6f} s after the first sample"
         if now == before:
             seen = f"{where}: this row has the same time as the row before, {now:.6f} s, and other values"
-        if name := key_of(table, time, used, rows):
+        if name := key_of(table, time, used, rows, count):
             raise InputError(f"{seen}: {_choice(name, table.texts(name)[rows])}")
         if now == before:
             raise InputError(f"{seen}: log a finer time, or delete one of the rows")
@@ -186,57 +196,74 @@ def check_clock(time: NDArray[Any], rows: NDArray[np.intp], table: Table, used: 
         )
 
 
-def keys_in_turn(table: Table, used: Sequence[str]) -> tuple[str, NDArray[np.str_]] | None:
-    """Return name and texts of the column with the servo of each row, if rows of servos take turns; else None."""
+def keys_of_servos(table: Table, used: Sequence[str], count: int) -> tuple[str, NDArray[np.str_], bool] | None:
+    """Return name and texts of the column that holds each row's servo or episode, and if rows take turns; or None."""
     for name in dict.fromkeys(table.names):
-        if name not in used and KEY_WORDS & {word.lower() for word in re.split(r"[\W_]+", name)}:
-            texts = _texts(table, name)
-            if 1 < len(set(texts.tolist())) <= MOST_KEYS and np.mean(texts[1:] != texts[:-1]) > ALTERNATING:
-                return name, texts
+        words = {word.lower() for word in re.split(r"[\W_]+|(?<=[a-z])(?=[A-Z])", name)}
+        if name in used or not words & KEY_WORDS or words & QUANTITIES:
+            continue
+        texts = _texts(table, name, count)
+        values = [str(text) for text in dict.fromkeys(texts.tolist())]
+        if not 1 < len(values) <= min(MOST_KEYS, len(texts) // 2) or not all(v and "." not in v for v in values):
+            continue
+        changing = np.count_nonzero(texts[1:] != texts[:-1]) / len(texts)
+        again = np.count_nonzero(texts[len(values) :] == texts[: -len(values)]) / len(texts)
+        in_turn = bool(min(changing, again) > IN_TURN)
+        if in_turn or changing <= IN_BLOCKS:
+            return name, texts, in_turn
     return None
 
 
 def guess_rows(table: Table, time: str, used: Sequence[str]) -> dict[str, str]:
     """Return the option that a table of several servos or episodes needs: `where` or `split_by`, or none."""
-    if (found := keys_in_turn(table, used)) is not None:
-        return {"where": f"{found[0]}={found[1][0]}"}
-    with contextlib.suppress(InputError, KeyError):
+    with contextlib.suppress(InputError):
         stamps = table.columns([time])[time]
+        if (found := keys_of_servos(table, used, len(stamps))) is not None:
+            return {"where": f"{found[0]}={found[1][0]}"} if found[2] else {"split_by": found[0]}
         if np.any(stamps[1:] <= stamps[:-1]):
             name = key_of(table, stamps, used)
             return {"split_by": name} if name else {}
     return {}
 
 
-def check_keys(table: Table, used: Sequence[str]) -> None:
-    """Check that rows of several servos do not take turns; raises InputError with the remedy."""
-    if (found := keys_in_turn(table, used)) is not None:
-        raise InputError(f"rows of several servos take turns: {_choice(*found)}")
+def check_keys(table: Table, used: Sequence[str], count: int) -> None:
+    """Check that the rows are of one servo or episode; raises InputError with the remedy."""
+    if (found := keys_of_servos(table, used, count)) is not None:
+        raise InputError(f"rows of several servos or episodes: {_choice(found[0], found[1])}")
 
 
-def key_of(table: Table, time: NDArray[Any], used: Sequence[str], rows: NDArray[np.intp] | slice = slice(None)) -> str:
+def key_of(
+    table: Table, time: NDArray[Any], used: Sequence[str], rows: NDArray[np.intp] | slice = slice(None), count: int = 0
+) -> str:
     """Return the column among the rows of whose values times increase; empty if there is none."""
     for name in dict.fromkeys(table.names):
-        if name in used or table.names.count(name) > 1:
+        if name in used or table.names.count(name) > 1 or not len(texts := _texts(table, name, count or len(time))):
             continue
-        if not len(texts := _texts(table, name)):
-            continue
-        texts = texts[rows]
-        keys = dict.fromkeys(texts.tolist())
-        if 1 < len(keys) <= MOST_KEYS and all(_increases(time[texts == key]) for key in keys):
-            return name
+        _, keys = np.unique(texts[rows], return_inverse=True)
+        if 0 < keys.max() < min(MOST_KEYS, len(keys) // 2):
+            order = np.argsort(keys, kind="stable")
+            same = keys[order][1:] == keys[order][:-1]
+            if np.all(time[order][1:][same] > time[order][:-1][same]):
+                return name
     return ""
 
 
-def _texts(table: Table, name: str) -> NDArray[np.str_]:
-    """Return a column as text; empty if the table has no keys."""
+def _texts(table: Table, name: str, count: int) -> NDArray[np.str_]:
+    """Return a column as text (count,); empty if the table has no keys, or fewer values."""
     with contextlib.suppress(InputError):
-        return table.texts(name)
+        return _keys(table, name, count)
     return np.array([], str)
 
 
-def _increases(time: NDArray[Any]) -> bool:
-    return bool(np.all(time[1:] > time[:-1]))
+def _keys(table: Table, name: str, count: int) -> NDArray[np.str_]:
+    """Return a column to choose rows by; raises InputError for another length."""
+    if table.names.count(name) > 1:
+        raise InputError(f"{table.names.count(name)} columns have the name {shown(name)}; rename all but one")
+    texts = table.texts(name)
+    texts = texts[:count] if table.note else texts  # half a last line may be whole in this column
+    if len(texts) != count:
+        raise InputError(f"column {shown(name)} has {counted(len(texts), 'value')}, the others have {count}")
+    return texts
 
 
 def _choice(name: str, texts: NDArray[np.str_]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -22,7 +22,15 @@ from core.servo.catalogue import ServoSpec, load_servo
 from core.servo.settings import ServoSettings
 from sessions.errors import shown
 from sessions.importers.bam_json import name_of_file
-from sessions.importers.columns import PREVIEWED, SI_UNITS, Column, columns_text, guess_columns, parse_columns
+from sessions.importers.columns import (
+    PREVIEWED,
+    SI_UNITS,
+    Column,
+    columns_text,
+    guess_columns,
+    is_unit_of,
+    parse_columns,
+)
 from sessions.importers.kinds import UnknownTableError
 from sessions.importers.names import FACTS, FIELD, facts_from_name, stem
 from sessions.importers.plausible import check_plausible, rates_in_words
@@ -100,22 +108,28 @@ def read_runs(table: Table, path: Path, request: TableImport) -> list[Recording]
             raise InputError(f"{fact} is not given: add --{fact} {value}, or {{{fact}}} to --from-name")
     servo = load_servo(str(facts["servo"]))
     bench, settings = _conditions(facts, servo)
-    columns = request.columns
     used = _check_names(table, request)
+    columns, noted = _with_stated_units(table, request.columns)
     raw = table.columns(used)
-    if len(raw[used[0]]) < 2:
-        raise InputError(f"{counted(len(raw[used[0]]), 'sample')} below the names, at least 2 are needed")
+    count = len(raw[used[0]])
+    if count < 2:
+        raise InputError(f"{counted(count, 'sample')} below the names, at least 2 are needed")
     if not request.where and not request.split_by:
-        check_keys(table, used)
+        check_keys(table, used, count)
+    noted += [f"{table.note} left out"] if table.note else []
     recordings: list[Recording] = []
-    for key, rows in groups(table, len(raw[used[0]]), request.where, request.split_by):
-        channels, places, left_out = tidied(_channels(table, raw, rows, columns, servo))
-        check_clock(channels["time"], rows[places], table, used)
-        channels, turned = unwrapped(shifted(channels, request.goal_shift))
-        check_plausible(channels, columns, bench, servo)
-        notes = [*([f"{table.note} left out"] if table.note else []), *left_out, *turned]
-        notes += rates_in_words(channels)
+    for key, rows in groups(table, count, request.where, request.split_by):
+        try:
+            channels, places, left_out = tidied(
+                shifted(_channels(table, raw, rows, columns, servo), request.goal_shift)
+            )
+            check_clock(channels["time"], rows[places], table, used, count)
+            channels, turned = unwrapped(channels)
+            check_plausible(channels, columns, bench, servo)
+        except InputError as error:
+            raise InputError(f"{request.split_by} {key}: {error}" if key else str(error)) from None
         run = stem(path) + (f"-{key}" if key else "")
+        notes = [*noted, *left_out, *turned, *rates_in_words(channels)]
         recordings.append(
             Recording(
                 id=name_of_file(f"{run}{path.name[len(stem(path)) :]}"),
@@ -133,6 +147,18 @@ def read_runs(table: Table, path: Path, request: TableImport) -> list[Recording]
             )
         )
     return recordings
+
+
+def _with_stated_units(table: Table, columns: Mapping[str, Column]) -> tuple[dict[str, Column], list[str]]:
+    """Return the columns, those without a unit in the one that a line of the table states, and a phrase on it."""
+    stated = dict(zip(table.names, table.units, strict=False))
+    found, taken = dict(columns), list[str]()
+    for channel, column in columns.items():
+        unit = stated.get(column.name, "")
+        if not column.unit and unit and is_unit_of(unit, channel):
+            found[channel] = replace(column, unit=unit)
+            taken.append(f"{column.name} in {unit}")
+    return found, [f"units read from the line below the names: {', '.join(taken)}"] if taken else []
 
 
 def _as_name(stem: str) -> str:
@@ -189,7 +215,8 @@ def _channels(
         values = raw[column.name][rows]
         if SI_UNITS[channel] == "s" and channel != "read_duration":
             factor = column.factor(channel, servo) * column.scale
-            channels[channel] = _seconds(values, first, factor, clock, channel)
+            shift = 0.0 if channel == "time" else column.shift * column.factor(channel, servo)
+            channels[channel] = _seconds(values, first, factor, clock, channel) + shift
         elif values.dtype.kind == "M":
             raise InputError(f"column {shown(column.name)} holds dates, but {channel} is a number")
         else:
@@ -225,7 +252,8 @@ def _seconds(
 def _check(channel: str, values: NDArray[Any], rows: NDArray[np.intp], column: Column, table: Table) -> None:
     """Raise InputError, naming the row, for a value that a channel cannot hold."""
     with np.errstate(invalid="ignore"):
-        wrong = np.isinf(values) | (np.abs(values) > MAX_MAGNITUDE)
+        # A large time is one in another unit, which is named later.
+        wrong = np.isinf(values) | ((np.abs(values) > MAX_MAGNITUDE) & (channel not in ("time", "command_time")))
         if channel == "torque_enable":
             wrong |= ~np.isin(values, (0, 1)) & ~np.isnan(values)
         elif CHANNEL_DTYPES[channel].kind == "u":

@@ -10,20 +10,22 @@ import contextlib
 import csv
 import io
 import math
+import re
 import zipfile
 import zlib
 from array import array
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from itertools import islice
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.base.errors import InputError
-from core.base.guards import is_object
+from core.base.guards import is_array, is_object
 from core.base.words import counted
 from sessions.errors import cause, shown
 from sessions.strict_json import parse_json
@@ -189,8 +191,7 @@ class TextTable:
     def _parser(self, place: int) -> Callable[[str], float]:
         """Return the function that reads a column: of dates, of switches, or of numbers, as its first value is."""
         cells = (cells[place].strip().lower() for _, cells in self._rows() if len(cells) > place)
-        first = next((cell for cell in cells if cell not in MISSING), "0")
-        return self._number if _is_number(first) or not _is_value(first) else _flag if first in FLAGS else _date
+        return _parser_of(cells, self._number)
 
     def _lines(self) -> Iterator[str]:
         return iter(io.StringIO(self._text))
@@ -222,12 +223,7 @@ class TextTable:
         return cells
 
     def _number(self, cell: str) -> float:
-        text = cell.strip().lower()
-        if self._delimiter != "," and "." not in text:
-            text = text.replace(",", ".")
-        if "_" in text:
-            raise ValueError(text)
-        return math.nan if text in MISSING else float(text)
+        return _number(cell.replace(",", ".") if self._delimiter != "," and "." not in cell else cell)
 
 
 class ArrayTable:
@@ -261,21 +257,16 @@ class ArrayTable:
         """Return these columns, see `Table`."""
         found = {name: self._columns[name] for name in names}
         for name, values in found.items():
-            if values.dtype.kind not in "biufM":
-                raise InputError(f"column {shown(name)} holds no numbers")
             if len(values) != len(found[names[0]]):
                 raise InputError(
                     f"column {shown(name)} has {counted(len(values), 'value')}, "
                     f"{shown(names[0])} has {len(found[names[0]])}"
                 )
-        return {
-            name: values if values.dtype.kind == "M" else _as_numbers(values, shown(name))
-            for name, values in found.items()
-        }
+        return {name: _as_numbers(values, shown(name)) for name, values in found.items()}
 
     def texts(self, name: str) -> NDArray[np.str_]:
         """Return a column as text, see `Table`."""
-        return np.array([plain(str(value)) for value in self._columns[name]])
+        return np.array([plain(cell) for cell in _cells(self._columns[name])])
 
     def head(self, count: int) -> list[list[str]]:
         """Return the first rows, see `Table`."""
@@ -291,10 +282,43 @@ class ArrayTable:
 
 
 def _as_numbers(values: NDArray[Any], name: str) -> NDArray[Any]:
-    """Return numbers of a type that subtracts exactly: large integers stay integers."""
+    """Return dates, or numbers of a type that subtracts exactly: large integers stay integers."""
+    if values.dtype.kind == "M":
+        return values
+    if values.dtype.kind == "m":
+        return values / np.timedelta64(1, "s")
+    if values.dtype.kind not in "biuf":
+        cells = _cells(values)
+        parse = _parser_of((cell.strip().lower() for cell in cells), _number)
+        try:
+            found = np.array([parse(cell) for cell in cells])
+        except ValueError:
+            raise InputError(f"column {name} holds no numbers") from None
+        return found.astype("datetime64[us]") if parse is _date else found
     if values.dtype.kind == "u" and values.size and values.max() > np.iinfo(np.int64).max:
         raise InputError(f"column {name} holds integers that are too large")
     return values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
+
+
+def _cells(values: NDArray[Any]) -> list[str]:
+    """Return values as text, nothing for a missing one."""
+    return [
+        "" if value is None else value.decode("latin-1") if isinstance(value, bytes) else str(value)
+        for value in values.tolist()
+    ]
+
+
+def _number(cell: str) -> float:
+    text = cell.strip().lower()
+    if "_" in text:
+        raise ValueError(text)
+    return math.nan if text in MISSING else float(text)
+
+
+def _parser_of(cells: Iterable[str], number: Callable[[str], float]) -> Callable[[str], float]:
+    """Return the function that reads a column: of dates, of switches, or of numbers, as its first value is."""
+    first = next((cell for cell in cells if cell not in MISSING), "0")
+    return number if _is_number(first) or not _is_value(first) else _flag if first in FLAGS else _date
 
 
 def _decoded(content: bytes) -> str:
@@ -349,9 +373,7 @@ def _date(cell: str) -> float:
 
 def plain(cell: str) -> str:
     """Return the text of a key: 3 and 3.0 are one."""
-    text = cell.strip()
-    number = float(text.replace(",", ".")) if _is_number(text) else math.nan
-    return str(int(number)) if number.is_integer() else text
+    return re.sub(r"^([-+]?\d+)\.0*$", r"\1", cell.strip())
 
 
 def _open_npz(content: bytes) -> ArrayTable:
@@ -435,7 +457,13 @@ class ParquetTable:
 
     def columns(self, names: Sequence[str]) -> dict[str, NDArray[Any]]:
         """Return these columns, see `Table`."""
-        return self._read(names).columns(names)
+        read = self._read(names)
+        for name in names:
+            if name not in read.names:
+                raise InputError(
+                    f"column {shown(self._column[name])} holds lists of different length, or none in a row"
+                )
+        return read.columns(names)
 
     def texts(self, name: str) -> NDArray[np.str_]:
         """Return a column as text, see `Table`."""
@@ -488,16 +516,20 @@ def _open_json(content: bytes) -> ArrayTable:
         if is_object(data):
             for key, value in data.items():
                 walk(value, f"{name}.{key}" if name else key)
-        elif isinstance(data, list):
+        elif is_array(data) and data and all(map(is_object, data)):  # a list of records
+            walk({key: [record.get(key) for record in data] for key in dict.fromkeys(k for r in data for k in r)}, name)
+        elif is_array(data):
+            texts = all(isinstance(value, str) or value is None for value in data)
             with contextlib.suppress(ValueError, TypeError, OverflowError):
-                numbers = [math.nan if value is None else value for value in cast("list[Any]", data)]
-                columns[name] = np.array(numbers, np.float64)
+                numbers = [math.nan if value is None else value for value in data]
+                columns[name] = np.array(data, object) if texts else np.array(numbers, np.float64)
 
     walk(parse_json(content), "")
-    longest = max(map(len, columns.values()), default=0)
-    columns = {name: values for name, values in columns.items() if len(values) == longest}
+    lengths = Counter(map(len, columns.values()))
+    usual = max(lengths, key=lambda length: (lengths[length], length), default=0)
+    columns = {name: values for name, values in columns.items() if len(values) == usual}
     if len(columns) < 2:
-        raise InputError("there are no two arrays of numbers of the same length")
+        raise InputError("there are no two arrays of the same length")
     return ArrayTable(columns)
 
 

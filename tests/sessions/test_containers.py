@@ -5,6 +5,7 @@ import math
 import shlex
 import shutil
 import sys
+from dataclasses import make_dataclass
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from core.base.errors import InputError
 from sessions import Session, import_paths
 from sessions.importers import TableImport, UnknownTableError
+from sessions.importers.bags import _numbers
 from sessions.importers.columns import parse_columns
 
 FACTS = {"servo": "xl330", "mass": 0.3, "length": 0.1, "kp": 400}
@@ -181,6 +183,16 @@ def test_the_command_proposed_for_a_bag_imports_it(bag, tmp_path):
     columns = words[words.index("--columns") + 1]
     [run] = runs_of(bag, columns, tmp_path / "s")
     np.testing.assert_allclose(run.position, positions(0, 0) * DEGREE, atol=1e-12)
+
+
+def test_joints_of_a_trajectory_name_its_positions_and_not_its_points():
+    point = make_dataclass("Point", ["positions", "time_from_start"])
+    command = make_dataclass("Command", ["header", "joint_names", "points"])
+    for count in (1, 2):
+        points = [point(np.array([0.1, 0.2 + place]), 0.0) for place in range(count)]
+        found = dict(_numbers("/command", command(None, ["shoulder", "elbow"], points)))
+        assert found["/command/points[0]/positions[elbow]"] == 0.2
+        assert len(found) == 3 * count
 
 
 @pytest.mark.parametrize("name", ["log.bag", "log.db3", "log.mcap"])

@@ -592,11 +592,12 @@ MENDED = {
     ),
     "half a last line": (csv([*rows(), "3.0,4"]), [], "half a last line left out"),
     "half a number": (csv([*rows(), "3.0,4,-"])[:-1] + "e", [], "half a last line left out"),
-    "units": (csv(["[s],(deg),deg", *rows()]), [], ""),
+    "units": (csv(["[s],(deg),deg", *rows()]), [], "units read from the line below the names: t in s"),
     "everything": (
         csv(["s,deg,deg", *changed(rows(), {3}, without_position), rows()[-1], "3.0"]),
         [3],
-        "half a last line left out; 1 repeated row and 1 row without a time or position left out",
+        "units read from the line below the names: t in s; half a last line left out; 1 repeated row and 1 row without "
+        "a time or position left out",
     ),
 }
 
@@ -669,7 +670,7 @@ CAUSES = {
     "two servos": (
         [f"{line},{servo}" for line in rows() for servo in (1, 2)],
         "t,goal,pos,id",
-        "rows of several servos take turns: column id has the values 1, 2; take one with --where 'id=1'",
+        "rows of several servos or episodes: column id has the values 1, 2; take one with --where 'id=1'",
     ),
     "episodes": (
         [f"{line},{episode}" for episode in range(3) for line in rows()],
@@ -700,6 +701,8 @@ def test_rows_are_chosen_by_the_value_of_a_column_and_split_by_one(write):
     assert [run.trajectory for run in runs] == ["run-0", "run-1"]
     for take, run in enumerate(runs):
         np.testing.assert_allclose(run.position, (1.0 - 0.1 * take) * POSITION * DEGREE, atol=1e-8)
+    path.write_text(path.read_text() + "9.0,1,x,b,1.0\n")
+    assert len(imported(path, where={"id": "b"}, split_by="take")[0]) == 0, "the same again, but for half a last line"
     with pytest.raises(InputError, match="no row has id c; there are a, b"):
         imported(path, where={"id": "c"})
     with pytest.raises(InputError, match="there is no column tak, do you mean take"):
@@ -759,8 +762,106 @@ def test_goals_logged_early_or_late_are_moved_back(write, rows_late):
     [run], _ = imported(write(text(logged)), goal_shift=-rows_late)
     kept = slice(2, -2)
     places = np.searchsorted(TIME, run.time - 1e-6)
+    assert "before the first goal" in run.provenance["left_out"] or rows_late > 0
     np.testing.assert_allclose(run.goal_position[kept], GOAL[places][kept] * DEGREE, atol=1e-9)
     np.testing.assert_allclose(run.position[kept], POSITION[places][kept] * DEGREE, atol=1e-9)
-    assert len(run.time) == len(TIME) - abs(rows_late)
+    assert len(run.time) == len(TIME) - max(-rows_late, 0)
     with pytest.raises(InputError, match="goals cannot be shifted by 300 of 300 rows"):
         imported(write(text(SOUND), "b.csv"), goal_shift=300)
+
+
+# What strangers' files held
+
+
+@pytest.mark.parametrize(
+    "name", ["motor_current", "joint_2_pos", "/joint_states/wrist/position", "servo_temp", "phase"]
+)
+def test_a_column_of_readings_is_no_column_of_servos(write, name):
+    jitter = np.random.default_rng(1).integers(0, 4, len(TIME))
+    lines = [
+        f"{line},{'' if 'wrist' in name and k % 2 else value}"
+        for k, (line, value) in enumerate(zip(rows(), jitter, strict=True))
+    ]
+    path = write(csv(lines, f"t,goal,pos,{name}"))
+    [run], note = imported(path)
+    assert (len(run.time), note) == (len(TIME), "")
+    with pytest.raises(UnknownTableError) as caught:
+        import_paths([path], path.parent / "t")
+    assert "--where" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["servoId", "motorID", "dxl", "joint_name"])
+@pytest.mark.parametrize("in_turn", [True, False])
+def test_rows_of_several_servos_are_never_one_run(write, name, in_turn):
+    keys = np.arange(300) % 3 if in_turn else np.arange(300) // 100
+    path = write(csv([f"{line},{'abc'[key]}" for line, key in zip(rows(), keys, strict=True)], f"t,goal,pos,{name}"))
+    with pytest.raises(InputError, match=f"rows of several servos or episodes: column {name} has the values a, b, c"):
+        imported(path)
+    with pytest.raises(UnknownTableError, match=f"--where {name}=a" if in_turn else f"--split-by {name}"):
+        import_paths([path], path.parent / "t")
+
+
+def test_keys_are_what_is_written(write):
+    takes = [
+        f"{line},{key}" for key in ("1_12", "11_2", "3.0", "3") for line in rows({**SOUND, "pos": POSITION * len(key)})
+    ]
+    runs, _ = imported(write(csv(takes, "t,goal,pos,take")), where={"take": "1_12"})
+    assert len(runs[0].time) == 300
+
+
+def test_a_remedy_keeps_sign_and_zero(write):
+    path = write(text({**SOUND, "pos": 90.0 - POSITION}))
+    with pytest.raises(InputError, match=r"goal=goal:deg,position=pos:deg\*-1\+90$"):
+        imported(path, "time=t,goal=goal:rad,position=pos:rad*-1+90")
+
+
+def test_an_array_of_another_length_is_named(write):
+    path = write(npz(**SOUND, id=np.arange(3)), "run.npz")
+    assert len(imported(path)[0][0].time) == 300
+    for more in ({"where": {"id": "1"}}, {"split_by": "id"}):
+        with pytest.raises(InputError, match="column id has 3 values, the others have 300"):
+            imported(path, **more)
+
+
+def test_every_channel_in_rows_of_its_own_is_held(write):
+    lines = [f"{t:.4f},{g:.6f},,," for t, g in zip(TIME - 0.001, GOAL, strict=True)]
+    lines += [f"{t:.4f},,{p:.8f},," for t, p in zip(TIME, POSITION, strict=True)]
+    lines += [f"{t:.4f},,,0.5," for t in TIME - 0.002] + ["-0.1,,,,1", "1.4995,,,,0"]
+    [run], _ = imported(
+        write(csv(sorted(lines, key=float_of), "t,goal,pos,i,en")), COLUMNS + ",current=i,torque_enable=en"
+    )
+    np.testing.assert_allclose(run.channels["current"], 0.5)
+    assert run.torque_enable.sum() == 150
+
+
+def test_a_switch_that_comes_late_is_named(write):
+    lines = [f"{line},{'' if place < 50 else 1}" for place, line in enumerate(rows())]
+    _, note = imported(write(csv(lines, "t,goal,pos,en")), COLUMNS + ",torque_enable=en")
+    assert note == "50 rows before the first switch of the torque left out"
+    with pytest.raises(InputError, match="the column of torque_enable has no value"):
+        imported(write(csv([f"{line}," for line in rows()], "t,goal,pos,en"), "b.csv"), COLUMNS + ",torque_enable=en")
+
+
+def test_json_of_records_dates_and_switches(write):
+    records = [
+        {"t": f"2026-01-01T10:00:0{t:.3f}", "goal": g, "pos": p, "en": "on"}
+        for t, g, p in zip(TIME, GOAL, POSITION, strict=True)
+    ]
+    content = __import__("json").dumps({"lut": [1.0] * 500, "log": records})
+    columns = "time=log.t,goal=log.goal:deg,position=log.pos:deg,torque_enable=log.en"
+    run = read(write(content, "run.json"), columns)
+    np.testing.assert_allclose(run.time, TIME, atol=1e-6)
+    assert run.torque_enable.all()
+
+
+def test_a_hundred_episodes_are_split(write):
+    lines = [f"{line},{take}" for take in range(100) for line in rows({k: v[:20] for k, v in SOUND.items()})]
+    with pytest.raises(InputError, match="--split-by 'ep'"):
+        imported(write(csv(lines, "t,goal,pos,ep")))
+
+
+def test_a_clock_in_nanoseconds_is_named(write):
+    stamps = (1767225600 * 10**9 + np.round(TIME * 1e9).astype(np.int64)).tolist()
+    lines = [f"{stamp},{line.split(',', 1)[1]}" for stamp, line in zip(stamps, rows(), strict=True)]
+    with pytest.raises(InputError, match=r"in ns it would be 0\.01 s: time=t:ns"):
+        imported(write(csv(lines)))
