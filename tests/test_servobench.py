@@ -157,7 +157,7 @@ class TestExamples:
 class TestData:
     def test_a_data_frame_is_read_by_the_rules_of_an_import(self):
         time = np.arange(0.0, 2.0, 0.01)
-        log = {"t": 1e3 * time, "q": 40 * np.sin(3 * time - 0.2), "u": 40 * np.sin(3 * time), "id": time.astype(int)}
+        log = {"t": 1e3 * time, "q": 40 * np.sin(3 * time - 0.2), "u": 40 * np.sin(3 * time), "part": time.astype(int)}
         given = {"columns": "time=t:ms,goal=u:deg,position=q:deg", "servo": "xl330", "mass": 0.2, "length": 0.1}
         frames = [log]
         with contextlib.suppress(ImportError):
@@ -166,8 +166,8 @@ class TestData:
             [run] = sb.from_frame(frame, **given, angle_offset=0.1)
             assert (run.bench.angle_offset, run.settings.kp) == (0.1, sb.load_servo("xl330").default_kp)
             np.testing.assert_allclose(run.position, np.radians(log["q"]), atol=1e-12)
-            assert [run.samples for run in sb.from_frame(frame, **given, split_by="id")] == [100, 100]
-            assert sb.from_frame(frame, **given, where={"id": 1})[0].samples == 100
+            assert [run.samples for run in sb.from_frame(frame, **given, split_by="part")] == [100, 100]
+            assert sb.from_frame(frame, **given, where={"part": 1})[0].samples == 100
         with pytest.raises(InputError, match="no column u2, do you mean u"):
             sb.from_frame(log, **{**given, "columns": "time=t:ms,goal=u2,position=q"})
 
