@@ -173,7 +173,7 @@ class Chart(pg.GraphicsView):
 
     empty_text = "Nothing to show yet"
     belongs_to = ""
-    """What the curves are of, such as a run: part of the axis' name in readings and exports."""
+    """Thing that the curves belong to, such as a run: part of the axis' name in readings and exports."""
 
     def __init__(
         self, name: str, left: str, left_unit: str, *, bottom: str = "", log: bool = False, log_bottom: bool = False

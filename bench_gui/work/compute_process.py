@@ -37,7 +37,7 @@ class ComputeProcess:
         self._pipe: Connection | None = None
         self._closed = False
         self.doing = ""
-        """What the process announced last; empty between two calls."""
+        """Last announcement of the process; empty between two calls."""
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function of a module in the process and return its result.

@@ -88,7 +88,7 @@ class CurvePanel:
     """Share of the picture's height."""
     title: str = ""
     of: str = ""
-    """What the curves are of, such as a run: title of its first panel, and part of the name of its numbers."""
+    """Thing that the curves belong to, such as a run: title of its first panel, and part of the name of its numbers."""
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ class ImportEvent:
     damage: str = ""
     """Sentence about damaged runs of the session being read, which are left out; see `Selection.damage`."""
     note: str = ""
-    """What was left out of the file's rows, or mended in them."""
+    """Sentence on rows of the file that were left out or mended."""
     stage: Literal["read", "store"] = "read"
 
 

@@ -52,7 +52,7 @@ class Table(Protocol):
     units: tuple[str, ...]
     """Unit of each column as a row of the file states it, or nothing."""
     note: str
-    """What was left out of the file, in words; known once columns have been read."""
+    """Part of the file that was left out, in words; known once columns have been read."""
 
     def columns(self, names: Sequence[str]) -> dict[str, NDArray[Any]]:
         """Return these columns, each (n,), as numbers or datetime64.

@@ -725,7 +725,7 @@ def test_arrays_in_json_are_a_table(write):
 @pytest.mark.parametrize("digits", [3, 9])
 @pytest.mark.parametrize("rows_each", [1, 2, 5, 20])
 def test_a_position_that_is_read_less_often_than_it_is_logged_is_no_wrong_unit(write, digits, rows_each):
-    """Of a motion that nearly reaches the speed of the servo; digits: as an encoder rounds."""
+    """The motion nearly reaches the speed of the servo; digits: as an encoder rounds."""
     time = 0.001 * np.arange(4000)
     position = 1.4 * np.sin(6.0 * time)
     logged = np.round(position, digits)[np.arange(4000) // rows_each * rows_each]
