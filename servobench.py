@@ -557,7 +557,7 @@ def identify(
     validation: str = "25%", metric: Metric = "mae", polish: bool = True, contact: str = "rigid",
     integrator: Integrator = "leapfrog", dt: float | None = None, substeps: int | None = None,
     run_offsets: bool = False, quadratic_gate: QuadraticGate = "larger_torque", supply: Supply = "logged",
-    frozen: Sequence[tuple[str, float]] = (), bounds: Sequence[tuple[str, float, float]] = (),
+    drive_from: str = "", frozen: Sequence[tuple[str, float]] = (), bounds: Sequence[tuple[str, float, float]] = (),
     start: Sequence[tuple[str, float]] = (), prior: float = 0.0, threads: int | None = None,
 ) -> Identification:  # fmt: skip
     """Identify models from recordings.
@@ -589,6 +589,8 @@ def identify(
         run_offsets: Fit an offset of angle and supply voltage for each run; not with points.
         quadratic_gate: Condition for the quadratic friction of M6: "larger_torque" or "opposing" torques.
         supply: "logged" uses the measured supply voltage where the recordings have it, "header" the nominal one.
+        drive_from: "duty_cycle" or "current" simulates from what was measured in place of the command, without a
+            control law.
         frozen: Parameters held at a value: name and value [SI units].
         bounds: Bounds that replace the catalogue's: name, lowest and highest value [SI units].
         start: Values of a known model, at which the search also starts: name and value [SI units].
@@ -650,7 +652,7 @@ def cross_validate(  # noqa: D417 (the options of identify)
     trials: int | None = None, repeats: int = 1, seed: int = 0, validation: str = "25%", metric: Metric = "mae",
     polish: bool = True, contact: str = "rigid", integrator: Integrator = "leapfrog", dt: float | None = None,
     substeps: int | None = None, run_offsets: bool = False, quadratic_gate: QuadraticGate = "larger_torque",
-    supply: Supply = "logged", frozen: Sequence[tuple[str, float]] = (),
+    supply: Supply = "logged", drive_from: str = "", frozen: Sequence[tuple[str, float]] = (),
     bounds: Sequence[tuple[str, float, float]] = (), start: Sequence[tuple[str, float]] = (), prior: float = 0.0,
     threads: int | None = None,
 ) -> CrossValidated:  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from core.base.atomic import write_atomically
-from core.base.errors import ModelError
+from core.base.errors import InputError, ModelError
 from core.base.guards import is_object
 from core.motion.recording import COUNT_CHANNELS, Recording
 from core.servo.catalogue import load_servo
@@ -76,7 +76,14 @@ def csv_text(recording: Recording) -> str:
 
 
 def bam_text(recording: Recording) -> str:
-    """Return a run as BAM's raw log."""
+    """Return a run as BAM's raw log.
+
+    Raises:
+        InputError: for a run that is not commanded by an angle, for which BAM has no field.
+    """
+    if recording.command.kind != "position":
+        words = recording.command.words
+        raise InputError(f"{recording.id}: a BAM log holds goal angles, but this run was commanded by {words}")
     provenance = plain(recording.provenance)
     header = provenance.pop("header", None)
     header = dict(header) if is_object(header) else {}

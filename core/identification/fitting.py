@@ -584,7 +584,7 @@ class ModelFits:
             "discretisation_error": discretisation_error(model, self.train, dt=request.dt, supply=request.supply),
             "saturated_share": self._saturated_share,
             REACH: self._reach,
-            "unused_channels": unused_channels(self.train),
+            "unused_channels": unused_channels(self.train, self.request.drive_from),
             **({"command_path_choice": self.path_choice} if self.path_choice else {}),
             "versions": dict(_versions()),
         }

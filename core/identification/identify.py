@@ -17,7 +17,7 @@ from core.identification.choice.rule import NOT_TRIED, command_path_choice
 from core.identification.fitting import ModelFits, Progress, budget_of
 from core.identification.request import IdentificationRequest, search_template
 from core.identification.result import Identification, ModelResult, best_of_each
-from core.identification.runs.conditions import check_runs
+from core.identification.runs.conditions import check_runs, suited
 from core.identification.runs.split import DEFAULT_RULE, Split, SplitError, split_recordings
 from core.identification.search.steps import one_blas_thread
 from core.identification.workload import Workload
@@ -70,6 +70,7 @@ def identify(
         UnusableRuns: No model can be fitted to some runs.
         IdentificationError: The request does not fit the recordings.
     """
+    request = suited(request, recordings)
     split = split_recordings(recordings, request.validation, request.seed)
     train, validation = _divided(recordings, split)
     searches = partial(

@@ -134,6 +134,14 @@ class IdentificationOptions:
         choices={"logged": "as logged", "header": "nominal"},
     )  # fmt: skip
     """"logged": the measured supply voltage where there is one; "header": the nominal one."""
+    drive_from: str = option(
+        "", title="Drive from", section="Error and simulation",
+        tip="Command of the simulation: that of the runs, or the measured duty cycle or current, which needs no "
+        "control law and finds inertia and friction of a servo whose law is unknown",
+        choices={"": "the command", "duty_cycle": "measured duty cycle", "current": "measured current"},
+        metavar="CHANNEL",
+    )  # fmt: skip
+    """Measured channel that replaces the command; "" for the command itself."""
     frozen: tuple[tuple[str, float], ...] = option(
         (), tip="Hold a parameter at a value (repeatable)", metavar="NAME=VALUE"
     )  # fmt: skip

@@ -52,6 +52,8 @@ class IdentificationRequest(IdentificationOptions):
     """Include these terms only if they lower the error on held-out runs, see `identify`."""
     points: tuple[PlacedPoint, ...] = ()
     """Drive/backdrive points placed by hand; their mean error is added to that of the runs, see `PlacedResiduals`."""
+    command: str = "position"
+    """What the runs are commanded by, see `suited`."""
     data_hash: str = ""
     """Hash of the recordings, for the provenance of the models."""
 
@@ -220,6 +222,7 @@ def search_template(request: IdentificationRequest, friction: str) -> ServoModel
         quadratic_gate=request.quadratic_gate,
         integrator=request.integrator,
         substeps=request.substeps or 1,
+        command=request.command,
     )
     bounds = {name: (low, high) for name, low, high in request.bounds if name in model.parameters}
     frozen = {name: value for name, value in request.frozen if name in model.parameters}

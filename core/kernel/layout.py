@@ -38,7 +38,7 @@ class Slot(IntEnum):
     RELEASE_BRAKING = 20  # 0: open circuit, 1: shorted motor
     INDUCTANCE = 21  # L [H], drive/coast bridges only
     PWM_PERIOD = 22  # period [s], drive/coast bridges only
-    KP = 23  # duty cycle per rad (voltage law) or A per rad (current law)
+    KP = 23  # output (duty cycle or, with the current law, A) per rad, or per unit of another command
     KI = 24  # as KP, per second
     KD = 25  # as KP, times seconds, on the error's derivative
     KV = 26  # velocity feedback: duty cycle or A per rad/s
@@ -52,6 +52,8 @@ class Slot(IntEnum):
     BRISTLE_STIFFNESS = 34  # K [N·m/rad], elastoplastic contacts only
     BRISTLE_DAMPING = 35  # B [N·m·s/rad], elastoplastic contacts only
     CONTROL_PERIOD = 36  # time between two actions of the control law [s]; 0: it acts continuously
+    ANGLE_FEEDBACK = 37  # 1: the law compares the command with the angle; 0: it does not
+    SPEED_FEEDBACK = 38  # 1: the law compares the command with the speed; 0: it does not
 
 
 ROW = len(Slot)
@@ -122,4 +124,5 @@ def empty_rows(count: int) -> np.ndarray:
     rows[:, Slot.VELOCITY_LIMIT] = 1e4
     rows[:, Slot.BRISTLE_STIFFNESS] = 1.0
     rows[:, Slot.BRISTLE_DAMPING] = 1.0
+    rows[:, Slot.ANGLE_FEEDBACK] = 1.0
     return rows

@@ -48,7 +48,7 @@ def population_kernel(law: Law, full: bool, contact: Contact = Contact.RIGID, le
     """Return the compiled kernel of one control law, contact and integrator.
 
     The kernel releases the global interpreter lock. A recording's first position and velocity are its initial state.
-    Flags of a model (gate, integrator, velocity limit) are read from the first row.
+    Flags of a model (gate, feedback, integrator, velocity limit) are read from the first row.
 
     The function is kernel(rows, setups, chosen, first, samples, substeps, first_step, resets, goal, lasts, enable,
     supply, position, velocity, sums, motions). Its arguments are:
@@ -122,6 +122,7 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
     slots = len(Slot)
     first_slot = int(_AT[Slot(0).name])
     gate_slot, after_slot, guard_slot = Slot.OPPOSING_GATE, Slot.VELOCITY_AFTER, Slot.VELOCITY_LIMIT
+    angle_slot, speed_slot = Slot.ANGLE_FEEDBACK, Slot.SPEED_FEEDBACK
     armature_slot, offset_slot = Slot.ARMATURE, Slot.ANGLE_OFFSET
     delay_slot, release_slot = Slot.DELAY, Slot.RELEASE_DELAY
     stiffness_slot, damping_slot = Slot.BRISTLE_STIFFNESS, Slot.BRISTLE_DAMPING
@@ -155,6 +156,7 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
         release_share = np.zeros(LANES)
         gate = rows[0, gate_slot]
         velocity_after = rows[0, after_slot]
+        angle_feedback, speed_feedback = rows[0, angle_slot], rows[0, speed_slot]
         velocity_limit = rows[0, guard_slot]
         blocks = rows.shape[0] // LANES
         keep = motions.shape[0] > 0
@@ -282,6 +284,7 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
                                 f[offset_ + lane], f[kc_ + lane], f[kvis_ + lane], f[km_ + lane], f[ke_ + lane],
                                 f[kcs_ + lane], f[kms_ + lane], f[kes_ + lane], f[kmq_ + lane], f[keq_ + lane],
                                 f[inverse_vs_ + lane], f[alpha_ + lane], gate,
+                                angle_feedback, speed_feedback,
                                 f[kp_ + lane], f[kv_ + lane], f[limit_ + lane], velocity_after, velocity_limit,
                                 f[ki_ + lane], f[kd_ + lane], f[between_ + lane], f[inverse_between_ + lane],
                                 f[sampled_ + lane], f[slew_step_ + lane],
@@ -313,6 +316,7 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
                                 f[offset_ + lane], f[kc_ + lane], f[kvis_ + lane], f[km_ + lane], f[ke_ + lane],
                                 f[kcs_ + lane], f[kms_ + lane], f[kes_ + lane], f[kmq_ + lane], f[keq_ + lane],
                                 f[inverse_vs_ + lane], f[alpha_ + lane], gate,
+                                angle_feedback, speed_feedback,
                                 f[kp_ + lane], f[kv_ + lane], f[limit_ + lane], velocity_after, velocity_limit,
                                 0.0, 0.0, h, inverse_h, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, f[braking_ + lane],
                                 f[inductance_ + lane], f[period_ + lane],

@@ -34,6 +34,9 @@ the angle of that moment, and its output is held until the next. The response of
 lasts one period, whatever the time step. No time step is longer than the period, so the law acts at most once in it; a
 step in which it acts has the held output before that moment and the new one after it. Without a period the law acts
 continuously. Algorithm 1 evaluates its law once a step.
+
+The command is an angle that the law compares with the shaft's, a speed that it compares with the shaft's, or an output
+that it passes on: a duty cycle or a current.
 """
 
 import math
@@ -243,6 +246,7 @@ def step_numbers(row, h, leapfrog):
         row[Slot.FRICTION_STRIBECK], row[Slot.LOAD_MOTOR_STRIBECK], row[Slot.LOAD_EXTERNAL_STRIBECK],
         row[Slot.LOAD_MOTOR_QUAD], row[Slot.LOAD_EXTERNAL_QUAD],
         1.0 / row[Slot.STRIBECK_VELOCITY], row[Slot.STRIBECK_EXPONENT], row[Slot.OPPOSING_GATE],
+        row[Slot.ANGLE_FEEDBACK], row[Slot.SPEED_FEEDBACK],
         row[Slot.KP], row[Slot.KV], row[Slot.OUTPUT_LIMIT], row[Slot.VELOCITY_AFTER], row[Slot.VELOCITY_LIMIT],
         row[Slot.KI], row[Slot.KD], between, inverse_between, sampled,
         row[Slot.GOAL_SLEW] * h, 1.0 / (row[Slot.GOAL_SLEW] * h), row[Slot.DEAD_BAND],
@@ -278,7 +282,7 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
         goal, next_goal, next_share, enable, supply, hand_torque, torque_command, torque_share,
         h, inverse_h, kt, resistance, inverse_r, inertia, inverse_inertia, gravity_torque, angle_offset,
         kc, kv, km, ke, kcs, kms, kes, kmq, keq, inverse_vs, alpha, gate,
-        kp, kv_feedback, output_limit, velocity_after, velocity_limit,
+        angle_feedback, speed_feedback, kp, kv_feedback, output_limit, velocity_after, velocity_limit,
         ki, kd, between, inverse_between, sampled, slew_step, inverse_slew_step, dead_band,
         lag_share, lag_mean, sag, braking, inductance, period,
         spring, decay, gain, compliance, stribeck_speed, level, slope,
@@ -286,6 +290,7 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
         half_h = 0.5 * h
         # Forces act at this angle.
         x = q + half_h * v if leapfrog else q
+        speed_gain = kv_feedback + kp * speed_feedback
         # Line 1: control law and motor of the servo, preceded by the command path.
         if full:
             if leapfrog:
@@ -305,12 +310,15 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
                 mean = old_share * middle + next_share * slewed_after - 0.5 * inverse_slew_step * ramps
                 if sampled > 0.0:
                     slewed_after = reached if acts else slewed
-                new_error = reached - (q + v * wait) if sampled > 0.0 else mean - x
+                seen = q + v * wait if sampled > 0.0 else x
+                new_error = (reached if sampled > 0.0 else mean) - angle_feedback * seen - speed_feedback * v
                 new_error = new_error - clip(new_error, dead_band)
                 rise = new_error - error if since > 0.0 else 0.0
-                integral = clip(integral + ki * between * new_error, output_limit) if acts else integral
-                integral = integral if enable > 0.0 else 0.0
-                raw = kp * new_error + integral + kd * rise * inverse_between - kv_feedback * v
+                summed = clip(integral + ki * between * new_error, output_limit) if acts else integral
+                summed = summed if enable > 0.0 else 0.0
+                mean_sum = summed if sampled > 0.0 else 0.5 * (integral + summed)
+                integral = summed
+                raw = kp * new_error + mean_sum + kd * rise * inverse_between - kv_feedback * v
                 wanted = clip(raw, output_limit)
                 # Its mean over the step.
                 control = wanted + before * (held - wanted)
@@ -319,18 +327,18 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
                 error = new_error if acts else error
                 since = h - wait if acts else since + h
                 since = since if enable > 0.0 else 0.0
-                feedback = kv_feedback if sampled <= 0.0 and wanted == raw else 0.0
+                feedback = speed_gain if sampled <= 0.0 and wanted == raw else 0.0
             else:
                 late_goal = goal + next_share * (next_goal - goal)
                 slewed = slewed + clip(late_goal - slewed, slew_step)
-                new_error = slewed - x
+                new_error = slewed - angle_feedback * x - speed_feedback * v
                 new_error = new_error - clip(new_error, dead_band)
                 integral = clip(integral + ki * new_error * h, output_limit)
                 integral = integral if enable > 0.0 else 0.0
                 raw = kp * new_error + integral + kd * (new_error - error) * inverse_h - kv_feedback * v
                 error = new_error
                 control = clip(raw, output_limit)
-                feedback = kv_feedback if control == raw else 0.0
+                feedback = speed_gain if control == raw else 0.0
             output_before = output
             output = output + lag_share * (control - output) if enable > 0.0 else 0.0
             # The mean over the step; Algorithm 1 takes the value at its end.
@@ -339,10 +347,10 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
             late_feedback = lag_share * feedback
             feedback = feedback * (1.0 - lag_mean)
         else:
-            raw = kp * (goal - x) - kv_feedback * v
+            raw = kp * (goal - angle_feedback * x) - speed_gain * v
             control = clip(raw, output_limit)
             acting = control
-            feedback = kv_feedback if control == raw else 0.0
+            feedback = speed_gain if control == raw else 0.0
         emf = kt * v
         nominal = supply
         if full and not (leapfrog and (voltage or current_law)):
@@ -452,6 +460,9 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
         if full and leapfrog:
             slewed = slewed_after if enable > 0.0 else new_q
             output = output - 0.5 * late_feedback * (new_v - v) if enable > 0.0 else 0.0
+            # A continuous speed loop integrates the angle that the shaft has turned.
+            late_speed = half_h * ki * speed_feedback * (new_v - v)
+            integral = integral - late_speed if sampled <= 0.0 and enable > 0.0 else integral
         elif full:
             slewed = slewed if enable > 0.0 else q
         return (

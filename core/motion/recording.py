@@ -22,6 +22,7 @@ from core.base.guards import is_array
 from core.base.words import counted
 from core.document.table import Tabular
 from core.motion.trajectories import Trajectory
+from core.servo.actuator import COMMANDS, Command
 from core.servo.bench import Bench
 from core.servo.catalogue import servo_provenance
 from core.servo.settings import ServoSettings
@@ -37,7 +38,7 @@ class Channel:
     kind: str = "f8"
 
 
-CHANNELS = (
+RECORDED_CHANNELS = (
     Channel("time", "s", "time of the sample since the start of the run"),
     Channel("goal_position", "rad", "commanded position, held until the next sample"),
     Channel("torque_enable", "1", "1 while the motor is driven, 0 while it is released", "u1"),
@@ -52,7 +53,17 @@ CHANNELS = (
     Channel("skipped_cycles", "1", "cycles missed since the previous sample", "u4"),
     Channel("bus_errors", "1", "failed bus transactions since the previous sample, including repeated ones", "u4"),
 )
-"""Every channel a run may hold. The first four are always present; NaN marks a value that the servo did not report."""
+"""Channels that the recorder writes. The first four are always there; NaN is a value that the servo did not report."""
+
+COMMAND_CHANNELS = tuple(
+    Channel(each.channel, each.unit, f"{each.words.partition(' ')[2]} that is commanded, held until the next sample")
+    for each in COMMANDS.values()
+    if each.kind != "position"
+)
+"""Channels of which a run that is not commanded by an angle has one in place of goal_position."""
+
+CHANNELS = (*RECORDED_CHANNELS, *COMMAND_CHANNELS)
+"""Every channel that a run may hold."""
 
 REQUIRED_CHANNELS = ("time", "goal_position", "torque_enable", "position")
 
@@ -60,10 +71,16 @@ COUNT_CHANNELS = tuple(channel.name for channel in CHANNELS if channel.kind == "
 """Counts since the previous sample; they are not interpolated."""
 
 MOTOR_CHANNELS = ("current", "duty_cycle")
-"""Motor channels that a servo may report; no fit uses them."""
+"""Motor channels that a servo may report; a fit uses one only if it takes it for the command."""
 
-FIT_CHANNELS = ("time", "command_time", "goal_position", "torque_enable", "position", "velocity", "supply_voltage")
+FIT_CHANNELS = (
+    "time", "command_time", "goal_position", "torque_enable", "position", "velocity", "supply_voltage",
+    *(channel.name for channel in COMMAND_CHANNELS),
+)  # fmt: skip
 """Channels that an identification uses."""
+
+READ_CHANNELS = (*FIT_CHANNELS, *MOTOR_CHANNELS)
+"""Channels that are read for an identification, which may take a measured one for the command."""
 
 STATUS_WORDS = {"success": "complete", "abort": "aborted", "fail": "failed", "crashed": "recovered"}
 """Displayed word for each way a run can end, by its stored name."""
@@ -71,13 +88,16 @@ STATUS_WORDS = {"success": "complete", "abort": "aborted", "fail": "failed", "cr
 DIRECTIONS = {1: "counter-clockwise", -1: "clockwise"}
 """Direction in which the pendulum turns, as seen by the user, when the servo's angle increases."""
 
+MEASURED = 0.5
+"""Smallest share of samples with a measured current or duty cycle to simulate from it."""
+
 TRIM_TOLERANCE = 1e-9
 """Tolerance for rounding when a trim time is compared with a sample time [s]."""
 
-SAMPLE_DTYPE = np.dtype([(channel.name, channel.kind) for channel in CHANNELS])
+SAMPLE_DTYPE = np.dtype([(channel.name, channel.kind) for channel in RECORDED_CHANNELS])
 """One row of a run on its way from the recorder to a store."""
 
-_NAMES: list[str] = [channel.name for channel in CHANNELS]
+_NAMES: list[str] = [channel.name for channel in RECORDED_CHANNELS]
 Sample = namedtuple("Sample", _NAMES)  # pyright: ignore[reportUntypedNamedTuple]
 """The same row as a tuple with the names of the channels."""
 
@@ -104,7 +124,8 @@ class Recording(Tabular):
     """Channels that the store holds in addition to these."""
 
     def __post_init__(self) -> None:
-        for name in REQUIRED_CHANNELS:
+        required = (self.command.channel, *(name for name in REQUIRED_CHANNELS if name != "goal_position"))
+        for name in required:
             if name not in self.channels:
                 raise InputError(f"recording {self.id}: channel {name} is missing")
         n = len(self.channels["time"])
@@ -113,7 +134,7 @@ class Recording(Tabular):
         for name, values in self.channels.items():
             if values.shape != (n,):
                 raise InputError(f"recording {self.id}: channel {name} has shape {values.shape}, not ({n},)")
-        for name in REQUIRED_CHANNELS:
+        for name in required:
             if not np.all(np.isfinite(self.channels[name])):
                 raise InputError(f"recording {self.id}: channel {name} contains values that are not finite")
         if not np.all(np.diff(self.time) > 0):
@@ -121,8 +142,11 @@ class Recording(Tabular):
 
     def heading(self) -> str:
         """Return run, servo, bench, gain, sample count and duration."""
-        load = f"{self.bench.mass:g} kg at {self.bench.length:g} m, kp {self.settings.kp:g}"
-        return f"{self.id}, {self.settings.servo}, {load}, {self.samples} samples, {self.duration:.1f} s"
+        command = (
+            f"kp {self.settings.kp:g}" if self.command.kind == "position" else f"commanded by {self.command.words}"
+        )
+        load = f"{self.bench.mass:g} kg at {self.bench.length:g} m"
+        return f"{self.id}, {self.settings.servo}, {load}, {command}, {self.samples} samples, {self.duration:.1f} s"
 
     def columns(self) -> Mapping[str, NDArray[Any]]:
         """Return the channels, (n,) each."""
@@ -134,9 +158,24 @@ class Recording(Tabular):
         return self.channels["time"]
 
     @property
+    def command(self) -> Command:
+        """Command of the servo."""
+        given = [command for command in COMMANDS.values() if command.channel in self.channels]
+        if len(given) > 1:
+            names = " and ".join(command.channel for command in given)
+            raise InputError(f"recording {self.id}: it has {names}, but a servo follows only one of them")
+        return given[0] if given else COMMANDS["position"]
+
+    @property
+    def goal(self) -> Array:
+        """Command in its own unit, (n,), held until the next sample."""
+        return self.channels[self.command.channel]
+
+    @property
     def goal_position(self) -> Array:
-        """Commanded position [rad], (n,), held until the next sample."""
-        return self.channels["goal_position"]
+        """Commanded position [rad], (n,), held until the next sample; NaN if the servo is commanded otherwise."""
+        goal = self.channels.get("goal_position")
+        return np.full(self.samples, np.nan) if goal is None else goal
 
     @property
     def command_time(self) -> Array:
@@ -153,6 +192,32 @@ class Recording(Tabular):
     def position(self) -> Array:
         """Measured position [rad], (n,)."""
         return self.channels["position"]
+
+    def commanded(self, kind: str) -> Recording:
+        """Return the run as one that this kind of command drove, from the measured current or duty cycle if need be.
+
+        A measured value stands for the time around its sample.
+
+        Args:
+            kind: One of `core.servo.actuator.COMMANDS`.
+
+        Raises:
+            InputError: The run has no such command, nor has it been measured.
+        """
+        if self.command.kind == kind:
+            return self
+        wanted = COMMANDS[kind]
+        measured = self.channels.get(kind, np.array([])) if kind in MOTOR_CHANNELS else np.array([])
+        known = np.isfinite(measured)
+        if known.sum() < max(2, MEASURED * self.samples):
+            raise InputError(
+                f"recording {self.id}: the model is commanded by {wanted.words}, this run by {self.command.words}"
+                + (f", and no {kind.replace('_', ' ')} was measured" if kind in MOTOR_CHANNELS else "")
+            )
+        channels = {name: values for name, values in self.channels.items() if name != self.command.channel}
+        since = np.concatenate([self.time[:1], 0.5 * (self.time[1:] + self.time[:-1])])
+        filled = np.interp(self.time, self.time[known], measured[known])
+        return replace(self, channels={**channels, wanted.channel: filled, "command_time": since})
 
     @property
     def samples(self) -> int:
@@ -256,7 +321,7 @@ class Recording(Tabular):
         commanded, sampled = last_of(self.command_time), last_of(t)
         channels: dict[str, NDArray[Any]] = {"time": grid}
         for name, values in self.channels.items():
-            if name in ("goal_position", "torque_enable"):
+            if name in (self.command.channel, "torque_enable"):
                 channels[name] = values[commanded]
             elif name in COUNT_CHANNELS:
                 channels[name] = values[sampled]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import get_args
 
 import numpy as np
@@ -15,12 +16,15 @@ from core.base.errors import ModelError
 from core.kernel.layout import Slot
 from core.kernel.rollout import OUTPUTS, STATE, history_steps, initial_state, rollout_kernel
 from core.motion.recording import Recording
+from core.motion.smoothing import savitzky_golay
 from core.motion.trajectories import Trajectory
 from core.servo.bench import Bench
 from core.servo.model import ServoModel
 from core.servo.settings import ServoSettings
 from core.servo.terms import Integrator, Supply
 
+SMOOTHING = 0.05
+"""Length of the parabolas that give the velocity from which a piece of a simulation starts [s]."""
 FINEST_GRID = 0.005
 """Shortest time step for resampling an irregularly sampled recording; otherwise its median sampling interval [s]."""
 
@@ -32,7 +36,7 @@ class Motion:
     time: Array
     """Time [s]."""
     goal_position: Array
-    """Commanded position [rad]."""
+    """Commanded position [rad], or another command in its own unit."""
     position: Array
     """Position [rad]."""
     velocity: Array
@@ -53,7 +57,7 @@ class Commands:
     """Commands and supply of a servo, one value per time step; all arrays are (steps,)."""
 
     goal: Array
-    """Goal at the beginning of the time step [rad]."""
+    """Command at the beginning of the time step [rad, or the unit of another command]."""
     lasts: Array
     """Share of the time step during which `goal` holds before the next one; 1 where it changes between time steps."""
     enable: Array
@@ -82,30 +86,54 @@ def _run(
     time: Array,
     goal: Array,
     commands: Commands,
-    position: float,
-    velocity: float,
+    starts: Sequence[Start],
 ) -> Motion:
     """Simulate with `steps` time steps per sample interval of `dt` [s]."""
-    h = dt / steps
-    out = np.empty((len(time), len(OUTPUTS)))
-    nothing = np.zeros(len(commands.goal))
-    rollout_kernel(model.control.kernel_law, model.kernel_contact, model.leapfrog)(
-        model.bound_row(bench, settings, h),
-        initial_state(position, velocity),
-        commands.goal,
-        commands.lasts,
-        commands.enable,
-        commands.supply,
-        nothing,
-        nothing,
-        nothing,
-        0,
-        h,
-        steps,
-        out,
-    )
+    out = roll_out(model, model.bound_row(bench, settings, dt / steps), commands, steps, dt, len(time), starts)
     columns = {name: np.ascontiguousarray(out[:, i]) for i, name in enumerate(OUTPUTS)}
     return Motion(time=time, goal_position=goal, **columns)
+
+
+Start = tuple[int, float, float]
+"""Sample at which a simulation starts, or starts again, with position [rad] and velocity [rad/s]."""
+
+
+def roll_out(
+    model: ServoModel, row: Array, commands: Commands, steps: int, dt: float, samples: int, starts: Sequence[Start],
+    hand: Array | None = None,
+) -> Array:  # fmt: skip
+    """Return the samples of a simulation, (samples, len(OUTPUTS)).
+
+    Args:
+        model: The model.
+        row: Its kernel row on the bench, (ROW,).
+        commands: Commands of each time step.
+        steps: Time steps per sample.
+        dt: Time between samples [s].
+        samples: Number of samples.
+        starts: Where the shaft is set to a state, after the sample is taken; the command path continues. The first is
+            at sample 0.
+        hand: External torque of each time step [N·m]. None: no torque.
+    """
+    kernel = rollout_kernel(model.control.kernel_law, model.kernel_contact, model.leapfrog)
+    out, nothing = np.empty((samples, len(OUTPUTS))), np.zeros(len(commands.goal))
+    state = initial_state(*starts[0][1:])
+    for (first, position, velocity), (last, _, _) in pairwise([*starts, (samples, 0.0, 0.0)]):
+        reached = state[:2].copy()
+        state[0], state[1], state[STATE - 1] = position, velocity, 0.0
+        kernel(
+            row, state, commands.goal, commands.lasts, commands.enable, commands.supply,
+            nothing if hand is None else hand, nothing, nothing, first * steps, dt / steps, steps,
+            out[first:last],
+        )  # fmt: skip
+        out[first, :2] = reached
+    return out
+
+
+def smoothed_velocity(position: Array, step: float) -> Array:
+    """Return the slopes of parabolas through a few samples [rad/s], (n,)."""
+    length = min(2 * max(1, round(0.5 * SMOOTHING / step)) + 1, len(position) - 1 + len(position) % 2)
+    return savitzky_golay(position, length, 2, derivative=1, step=step) if length > 2 else np.gradient(position, step)
 
 
 def simulate_trajectory(
@@ -149,7 +177,8 @@ def simulate_trajectory(
         enable=trajectory.torque_enable(commanded).astype(np.float64),
         supply=np.full(count * steps, settings.supply_voltage),
     )
-    return _run(model, bench, settings, dt, steps, time, trajectory.goal(time), commands, position, velocity)
+    starts = [(0, position, velocity)]
+    return _run(model, bench, settings, dt, steps, time, trajectory.goal(time), commands, starts)
 
 
 def sampling_step(recording: Recording) -> float:
@@ -235,7 +264,10 @@ def held_commands(recording: Recording, run: Recording, step: float, steps: int,
         np.add.at(mean, before[within], changes[within])
         return held, mean
 
-    goal, mean = held(recording.goal_position)
+    commanded = recording.goal
+    if recording.command.kind == "voltage":
+        commanded = commanded * (recording.settings.supply_voltage / supply_of(recording, supply))
+    goal, mean = held(commanded)
     rise = np.append(np.diff(goal), 0.0)
     lasts = np.ones(count)
     np.divide(mean - goal, rise, out=lasts, where=(rise != 0.0) & (mean != goal))
@@ -255,22 +287,32 @@ def initial_velocity(recording: Recording) -> float:
 
 
 def simulate_recording(
-    model: ServoModel, recording: Recording, dt: float | None = None, supply: Supply = "logged"
+    model: ServoModel,
+    recording: Recording,
+    dt: float | None = None,
+    supply: Supply = "logged",
+    *,
+    whole: bool = False,
 ) -> Motion:
     """Simulate the commands of a recording from its first measured state.
+
+    If the command follows no measurement, as a torque does, the simulation restarts every `ControlLaw.piece` from the
+    measured state.
 
     Args:
         model: The model.
         recording: The recording.
         dt: Time between samples [s], see `on_grid`. None: that of the recording.
         supply: Supply voltage, see `supply_of`.
+        whole: Never restart.
 
     Returns:
         The motion on the recording's grid. Its sample times are those of `on_grid`.
 
     Raises:
-        InputError: The time step is not possible.
+        InputError: The time step is not possible, or the run is not commanded as the model.
     """
+    recording = recording.commanded(model.control.command)
     run, step = on_grid(recording, dt)
     steps = model.steps_between(step, run.settings)
     return _run(
@@ -280,11 +322,26 @@ def simulate_recording(
         step,
         steps,
         run.time,
-        np.ascontiguousarray(run.goal_position, dtype=np.float64),
+        np.ascontiguousarray(run.goal, dtype=np.float64),
         held_commands(recording, run, step, steps, supply),
-        float(run.position[0]),
-        initial_velocity(run),
+        starts_of(model, run, step)[: 1 if whole else None],
     )
+
+
+def starts_of(model: ServoModel, run: Recording, step: float) -> list[Start]:
+    """Return the measured states at which the simulation of a run on a regular grid starts, see `ControlLaw.piece`."""
+    first = (0, float(run.position[0]), initial_velocity(run))
+    if not model.control.piece:
+        return [first]
+    position = np.asarray(run.position, dtype=np.float64)
+    velocity = smoothed_velocity(position, step)
+    others = range(piece_samples(model, step), run.samples, piece_samples(model, step))
+    return [first, *((k, float(position[k]), float(velocity[k])) for k in others)]
+
+
+def piece_samples(model: ServoModel, step: float) -> int:
+    """Return the number of samples of a piece, with `step` [s] between them; 0 for a model that runs in one piece."""
+    return max(1, round(model.control.piece / step)) if model.control.piece else 0
 
 
 class Stepper:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,13 +21,49 @@ from core.kernel.layout import Law, Setup, Slot
 from core.servo.bench import Bench
 from core.servo.parameters import Parameter
 from core.servo.settings import ServoSettings
-from core.servo.terms import COAST_TERMS, COMMAND_PATH, MOTOR_TERMS, MOUNTING_TERMS
+from core.servo.terms import ANGLE_TERMS, COAST_TERMS, COMMAND_PATH, MOTOR_TERMS, MOUNTING_TERMS, SPEED_LOOP
 
 LAWS = ("voltage", "current")
+
+
+@dataclass(frozen=True)
+class Command:
+    """Kind of command that a servo takes."""
+
+    kind: str
+    """Name; recordings hold the command in the channel goal_KIND."""
+    unit: str
+    law: str
+    """Law that turns it into a motor command, one of LAWS; "" for the servo's own."""
+    words: str
+
+    @property
+    def channel(self) -> str:
+        """Channel of a recording that holds the command."""
+        return f"goal_{self.kind}"
+
+
+COMMANDS: Mapping[str, Command] = {
+    command.kind: command
+    for command in (
+        Command("position", "rad", "", "an angle"),
+        Command("velocity", "rad/s", "", "a speed"),
+        Command("duty_cycle", "1", "voltage", "a duty cycle"),
+        Command("voltage", "V", "voltage", "a voltage"),
+        Command("current", "A", "current", "a current"),
+        Command("torque", "N·m", "current", "a torque"),
+    )
+}
+"""Commands by kind. A voltage becomes a duty cycle of the supply, a torque a current of the nominal k_t."""
 SLOW_DECAY, FAST_DECAY = "slow decay", "fast decay"
 DRIVES = (SLOW_DECAY, FAST_DECAY)
 DEFAULT_PERIOD = 1e-3
 """Control period of a servo with integral or derivative gain whose file states none [s]."""
+PIECE = 1.0
+"""Time after which the simulation of a run whose command follows no measurement restarts from the measured state [s].
+
+Nothing returns such a motion to the measured one: near the upright pendulum, the least difference grows without end.
+"""
 SHORTEST_PERIOD, LONGEST_PERIOD = 1e-5, 0.1
 """Bounds of a control period that is known [s]; a shorter one would need millions of time steps."""
 
@@ -56,10 +92,14 @@ class ControlLaw:
     """Velocity gain of the eRob law: amps = kp·e − damping·√kp·θ̇."""
     control_period: float = 0.0
     """Time between two actions of the law [s]; 0 if it is not known. See `period`."""
+    command: str = "position"
+    """One of COMMANDS. With any but an angle, the servo's gains have no effect, see `commanded_by`."""
 
     def __post_init__(self) -> None:
         if self.law not in LAWS:
             raise ModelError(f"no control law {self.law!r}; there are {', '.join(LAWS)}")
+        if self.command not in COMMANDS or COMMANDS[self.command].law not in ("", self.law):
+            raise ModelError(f"a {self.law} law commanded by {self.command!r} does not exist")
         if self.drive not in DRIVES or (self.drive == FAST_DECAY and self.law != "voltage"):
             raise ModelError(f"a {self.law} law with a {self.drive!r} drive does not exist")
         for name in ("error_gain", "integral_ratio", "derivative_ratio", "output_limit", "damping", "control_period"):
@@ -84,12 +124,49 @@ class ControlLaw:
         """Unit of the law's output."""
         return "A" if self.law == "current" else "V"
 
+    @property
+    def piece(self) -> float:
+        """Time after which the simulation of a run restarts from the measured state [s]; 0 for never, see PIECE."""
+        return PIECE if COMMANDS[self.command].law else 0.0
+
+    def commanded_by(self, kind: str, motor: Mapping[str, tuple[float, float, float]], voltage: float) -> ControlLaw:
+        """Return the law of the same servo for another command.
+
+        Args:
+            kind: One of COMMANDS.
+            motor: Start value and bounds of k_t and R, see `ServoSpec.motor`.
+            voltage: Nominal supply [V].
+
+        Raises:
+            ModelError: There is no such command.
+        """
+        if kind == "position":
+            return self
+        if kind not in COMMANDS:
+            raise ModelError(f"no command {kind!r}; there are {', '.join(COMMANDS)}")
+        law = COMMANDS[kind].law or self.law
+        stall = voltage / motor["R"][0]
+        limit = self.output_limit if law == self.law else stall if law == "current" else 1.0
+        return replace(
+            self,
+            law=law,
+            drive=self.drive if law == self.law else SLOW_DECAY,
+            error_gain=1.0 / motor["kt"][0] if kind == "torque" else 1.0,
+            integral_ratio=0.0,
+            derivative_ratio=0.0,
+            output_limit=limit,
+            damping=0.0,
+            command=kind,
+        )
+
     def period(self, settings: ServoSettings) -> float:
         """Return the time between two actions of the law [s], 0 for a law that is simulated as a continuous one.
 
         A proportional law is continuous unless its period is known. Integral and derivative gains act once a period,
         DEFAULT_PERIOD if it is not known.
         """
+        if self.command != "position":
+            return self.control_period
         sampled = settings.ki * self.integral_ratio > 0.0 or settings.kd * self.derivative_ratio > 0.0
         return self.control_period or (DEFAULT_PERIOD if sampled else 0.0)
 
@@ -101,10 +178,12 @@ class ControlLaw:
         rows[:, Slot.KV] = self.damping
         rows[:, Slot.OUTPUT_LIMIT] = self.output_limit
         rows[:, Slot.CONTROL_PERIOD] = self.control_period or DEFAULT_PERIOD
+        rows[:, Slot.ANGLE_FEEDBACK] = self.command == "position"
+        rows[:, Slot.SPEED_FEEDBACK] = self.command == "velocity"
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data for a model file."""
-        return dict(self.__dict__)
+        return {name: value for name, value in self.__dict__.items() if (name, value) != ("command", "position")}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ControlLaw:
@@ -133,10 +212,10 @@ def setup_row(law: ControlLaw, bench: Bench, settings: ServoSettings, step: floa
     """
     setup = np.zeros(len(Setup))
     setup[Setup.STEP] = step
-    setup[Setup.KP] = settings.kp
-    setup[Setup.KI] = settings.ki
-    setup[Setup.KD] = settings.kd
-    if law.damping or settings.damping:
+    gains = (settings.kp, settings.ki, settings.kd) if law.command == "position" else (1.0, 1.0, 1.0)
+    setup[[Setup.KP, Setup.KI, Setup.KD]] = gains
+    setup[Setup.KP] /= settings.supply_voltage if law.command == "voltage" else 1.0
+    if law.command == "position" and (law.damping or settings.damping):
         share = 1.0 if settings.damping is None else settings.damping / law.damping if law.damping else math.nan
         if math.isnan(share):
             raise ModelError("the recording has a velocity gain (damping), but the servo's control law has none")
@@ -156,12 +235,25 @@ def motor_parameters(bounds: Mapping[str, tuple[float, float, float]], drive: st
     ]
 
 
-def command_path_parameters(terms: tuple[str, ...], speed_scale: float) -> list[Parameter]:
-    """Return the parameters of the named command path terms.
+def speed_loop_parameters(law: ControlLaw, no_load_speed: float) -> list[Parameter]:
+    """Return the gains of a law that is commanded by a speed; none for another law."""
+    if law.command != "velocity":
+        return []
+    scale, unit = law.output_limit / no_load_speed, "A·" if law.law == "current" else ""
+    found = [Parameter.of_term(name, speed_scale=no_load_speed) for name in SPEED_LOOP]
+    return [
+        replace(p, value=scale * p.value, lower=scale * p.lower, upper=scale * p.upper, unit=unit + p.unit)
+        for p in found
+    ]
+
+
+def command_path_parameters(terms: tuple[str, ...], speed_scale: float, command: str = "position") -> list[Parameter]:
+    """Return the parameters of the named command path terms; those that need an angle only with such a command.
 
     Args:
         terms: Names of the terms.
         speed_scale: No-load speed [rad/s].
+        command: One of COMMANDS.
 
     Raises:
         ModelError: There is no such term.
@@ -169,4 +261,5 @@ def command_path_parameters(terms: tuple[str, ...], speed_scale: float) -> list[
     for name in terms:
         if name not in COMMAND_PATH:
             raise ModelError(f"no command path term {name!r}; there are {', '.join(COMMAND_PATH)}")
-    return [Parameter.of_term(name, speed_scale=speed_scale) for name in terms]
+    left_out = () if command == "position" else ANGLE_TERMS
+    return [Parameter.of_term(name, speed_scale=speed_scale) for name in terms if name not in left_out]

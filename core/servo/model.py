@@ -331,6 +331,7 @@ class ServoModel(Tabular):
         gains = settings.ki * self.control.integral_ratio + settings.kd * self.control.derivative_ratio
         return (
             gains > 0
+            or "speed_integral" in self.parameters
             or self.control_period(settings) > 0
             or any(name != "release_braking" for name in self.command_path)
         )
@@ -466,6 +467,7 @@ def build_model(
     integrator: Integrator = "leapfrog",
     dt: float = 0.0025,
     substeps: int = 1,
+    command: str = "position",
 ) -> ServoModel:
     """Build a model of a catalogue servo at its start values, ready for identification.
 
@@ -478,9 +480,10 @@ def build_model(
         integrator: Integrator.
         dt: Time between samples [s].
         substeps: Time steps between two samples.
+        command: What the servo is commanded by, one of `core.servo.actuator.COMMANDS`.
 
     Raises:
-        ModelError: There is no such servo, model or contact.
+        ModelError: There is no such servo, model, contact or command.
     """
     spec = load_servo(servo)
     name = require_friction_model(friction)
@@ -488,9 +491,9 @@ def build_model(
         servo=spec.name,
         servo_file=spec.file,
         friction=name,
-        control=spec.control,
+        control=spec.commanded_by(command),
         supply_voltage=spec.supply_voltage,
-        parameters=spec.parameters(name, command_path, contact),
+        parameters=spec.parameters(name, command_path, contact, command),
         contact=require_contact(contact),
         quadratic_gate=quadratic_gate,
         integrator=integrator,

@@ -20,6 +20,7 @@ from core.servo.actuator import (
     ControlLaw,
     command_path_parameters,
     motor_parameters,
+    speed_loop_parameters,
 )
 from core.servo.bench import Bench
 from core.servo.friction import friction_parameters
@@ -103,13 +104,21 @@ class ServoSpec:
         """Mean error of an angle that the encoder rounds [rad]: a quarter of its step."""
         return self.encoder_step / 4.0
 
-    def parameters(self, friction: str, command_path: tuple[str, ...] = (), contact: str = "rigid") -> ParameterSet:
+    def commanded_by(self, kind: str) -> ControlLaw:
+        """Return the control law for one of `core.servo.actuator.COMMANDS`."""
+        return self.control.commanded_by(kind, self.motor, self.supply_voltage)
+
+    def parameters(
+        self, friction: str, command_path: tuple[str, ...] = (), contact: str = "rigid", command: str = "position"
+    ) -> ParameterSet:
         """Return the parameters of a model of this servo, with start values and bounds scaled to its ratings."""
+        control = self.commanded_by(command)
         return ParameterSet(
             [
-                *motor_parameters(self.motor, self.control.drive),
+                *motor_parameters(self.motor, control.drive),
                 *friction_parameters(friction, self.stall_torque, self.no_load_speed, contact),
-                *command_path_parameters(command_path, self.no_load_speed),
+                *speed_loop_parameters(control, self.no_load_speed),
+                *command_path_parameters(command_path, self.no_load_speed, command),
             ]
         )
 

@@ -129,6 +129,21 @@ COMMAND_PATH: Mapping[str, Term] = {
 }  # fmt: skip
 """Terms between a command and the motor; each is off unless requested."""
 
+ANGLE_TERMS = ("error_gain_ratio", "goal_slew", "dead_band")
+"""Command path terms that act on an angle; a servo that is commanded otherwise has none of them."""
+
+SPEED_LOOP: Mapping[str, Term] = {
+    "speed_gain": Term(
+        symbol="k_p", unit="s/rad", description="output per speed error of the speed loop",
+        slots=(Slot.KP,), start=10.0, lower=0.1, upper=1000.0, positive=True,
+    ),
+    "speed_integral": Term(
+        symbol="k_i", unit="1/rad", description="output per angle error of the speed loop",
+        slots=(Slot.KI,), start=10.0, upper=10_000.0, neutral=0.0,
+    ),
+}  # fmt: skip
+"""Gains of a servo that is commanded by a speed, scaled by its output limit and no-load speed."""
+
 COMMAND_PATH_TERMS = tuple(name for name in COMMAND_PATH if name != "control_period")
 """Command path terms of an identification unless others are requested.
 
@@ -210,7 +225,9 @@ BRISTLE: Mapping[str, Term] = {
 }  # fmt: skip
 """Terms that an elastoplastic contact adds."""
 
-TERMS: Mapping[str, Term] = {**MOTOR_TERMS, **COAST_TERMS, **MOUNTING_TERMS, **FRICTION, **BRISTLE, **COMMAND_PATH}
+TERMS: Mapping[str, Term] = {
+    **MOTOR_TERMS, **COAST_TERMS, **MOUNTING_TERMS, **FRICTION, **BRISTLE, **SPEED_LOOP, **COMMAND_PATH,
+}  # fmt: skip
 """Every term by its name."""
 
 _TORQUES = "mass, length, the supply voltage and kp of the runs, and law and drive in the servo file"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.base.words import counted
-from core.motion.recording import CHANNELS, SAMPLE_DTYPE, RunHeader
+from core.motion.recording import RECORDED_CHANNELS, SAMPLE_DTYPE, RunHeader
 from core.motion.trajectories import Trajectory
 from drivers.errors import CommandError
 from drivers.limits import Limits
@@ -42,7 +42,7 @@ class Phase(IntEnum):
 
 LIVE_DTYPE = np.dtype(
     [
-        *((channel.name, channel.kind) for channel in CHANNELS),
+        *((channel.name, channel.kind) for channel in RECORDED_CHANNELS),
         ("clock", "f8"),
         ("run", "u4"),
         ("phase", "u1"),

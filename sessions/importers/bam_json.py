@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from core.base.errors import InputError, ModelError
 from core.base.guards import is_array, is_object
 from core.base.words import counted
-from core.motion.recording import CHANNELS, COUNT_CHANNELS, Recording
+from core.motion.recording import COUNT_CHANNELS, RECORDED_CHANNELS, Recording
 from core.motion.trajectories import canonical_name
 from core.servo.bench import STANDARD_GRAVITY, Bench
 from core.servo.catalogue import adopt_servo, load_servo
@@ -36,7 +36,7 @@ REQUIRED_FIELDS = {"timestamp": "time", "goal_position": "goal_position", "posit
 _THEIR_NAMES = {"speed": "velocity", "input_volts": "supply_voltage", "temp": "temperature"}
 _THEIRS = {*REQUIRED_FIELDS.values(), *_THEIR_NAMES.values()}
 OPTIONAL_FIELDS = _THEIR_NAMES | {
-    channel.name: channel.name for channel in CHANNELS if channel.kind == "f8" and channel.name not in _THEIRS
+    channel.name: channel.name for channel in RECORDED_CHANNELS if channel.kind == "f8" and channel.name not in _THEIRS
 }
 """Fields of an entry to channels. Only our exporter writes fields with the channel's own name, as COUNT_CHANNELS."""
 

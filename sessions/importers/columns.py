@@ -1,8 +1,9 @@
 """Meaning of a table's columns, `time=t_ms:ms,goal=goal:deg,position=pos:deg`: given by the user, or guessed.
 
 To the left of `=` is a channel of `core.motion.recording`, by its name or a synonym (WORDS). To the right is the
-column's name, followed by a colon and its unit (UNITS) unless that is the SI unit. An entry whose column name contains
-a comma is put in double quotes.
+column's name, followed by a colon and its unit (UNITS) unless that is the SI unit. A goal may have the unit of another
+command than an angle: `goal=torque:Nm` is `goal_torque=torque`. An entry whose column name contains a comma is put in
+double quotes.
 """
 
 from __future__ import annotations
@@ -19,11 +20,14 @@ from numpy.typing import NDArray
 
 from core.base.errors import InputError
 from core.motion.recording import CHANNELS
+from core.servo.actuator import COMMANDS
 from core.servo.catalogue import ServoSpec
 from sessions.errors import cause, shown
 from sessions.importers.tables import FLAGS, Table
 
 SI_UNITS = {channel.name: channel.unit for channel in CHANNELS}
+GOALS = {command.unit: command.channel for command in COMMANDS.values()}
+"""Channel of the goal by the SI unit of the command."""
 
 _SPELLINGS = (
     ("s", 1.0, "s sec second seconds"),
@@ -43,6 +47,8 @@ _SPELLINGS = (
     ("A", 1e-3, "mA"),
     ("V", 1.0, "V volt volts"),
     ("V", 1e-3, "mV"),
+    ("N·m", 1.0, "Nm N·m"),
+    ("N·m", 1e-3, "mNm mN·m"),
     ("1", 1.0, "1"),
     ("1", 0.01, "% percent"),
     ("degC", 1.0, "degC °C C celsius"),
@@ -65,7 +71,7 @@ WORDS = (
 )
 """Words that name a channel, the most specific first."""
 TORQUE_WORDS = frozenset(("torque", "tor", "tau", "effort"))
-"""Words of quantities that are no channel and never the goal of a position."""
+"""Words of quantities that are no measured channel, and as goals those of a torque."""
 GOAL_WORDS = frozenset(
     ("goal", "target", "setpoint", "reference", "ref", "command", "commanded", "cmd", "desired", "des", "action")
 )
@@ -138,10 +144,23 @@ def parse_columns(text: str) -> dict[str, Column]:
         if not equals or not right.strip():
             raise InputError(f"--columns: {shown(entry)!r} is not CHANNEL=COLUMN[:UNIT], e.g. position=pos:deg")
         channel = channel_named(word.strip())
+        column = _column(right.strip(), channel)
+        channel = goal_channel(channel, column.unit)
         if channel in found:
             raise InputError(f"--columns: {channel} is given twice")
-        found[channel] = _column(right.strip(), channel)
+        found[channel] = column
     return found
+
+
+def goal_channel(channel: str, unit: str) -> str:
+    """Return the channel of a goal in this unit, which may be another than the angle's; other channels as they are."""
+    si = UNITS[unit.lower().partition(":")[0]][0] if unit else SI_UNITS[channel]
+    return GOALS.get(si, channel) if channel == "goal_position" else channel
+
+
+def goal_of(channels: Mapping[str, Any]) -> str:
+    """Return the channel that is the goal; "goal_position" if there is none."""
+    return next((channel for channel in GOALS.values() if channel in channels), "goal_position")
 
 
 def columns_text(columns: Mapping[str, Column]) -> str:
@@ -213,7 +232,9 @@ def guess_columns(table: Table) -> dict[str, Column]:
     for channel, column in found.items():
         if not column.unit:
             found[channel] = Column(column.name, _likely_unit(channel, values[channel], angles))
-    return {channel: found[channel] for channel in SI_UNITS if channel in found}
+    # A drive that logs the goals of all its loops is commanded by the outermost one that changes.
+    goals = sorted((c for c in GOALS.values() if c in found), key=lambda goal: len(set(values[goal])) < 2)
+    return {channel: found[channel] for channel in SI_UNITS if channel in found and channel not in goals[1:]}
 
 
 def _meaning(column: str) -> tuple[str | None, str]:
@@ -246,8 +267,9 @@ def _channel_of(text: str) -> str | None:
     if not said & GOAL_WORDS:
         return base
     if base is None and said & TORQUE_WORDS:
-        return None
-    return {None: "goal_position", "position": "goal_position", "time": "command_time"}.get(base)
+        return "goal_torque"
+    named = {None: "position", "supply_voltage": "voltage"}.get(base, base)
+    return "command_time" if base == "time" else f"goal_{named}" if named in COMMANDS else None
 
 
 def _numbers(cells: Sequence[str]) -> NDArray[np.float64]:

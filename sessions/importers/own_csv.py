@@ -86,7 +86,7 @@ def _settings(data: Mapping[str, Any]) -> ServoSettings:
 
 
 def _channels(lines: io.BytesIO) -> dict[str, NDArray[Any]]:
-    heads = lines.readline(4096).decode("ascii", "replace").strip().split(",")
+    heads = lines.readline(4096).decode("utf-8", "replace").strip().split(",")
     names = {head: channel for channel, head in COLUMNS.items()}
     for place, head in enumerate(heads):
         if head not in names:

@@ -13,6 +13,7 @@ from core.base.errors import InputError
 from core.servo.bench import Bench
 from core.servo.catalogue import ServoSpec
 from sessions.importers.columns import Column
+from sessions.importers.rows import GOAL
 
 MOST_OF_NO_LOAD = 1.5
 """Multiple of the no-load speed; a falling load may drive the servo a little faster than that speed."""
@@ -21,7 +22,7 @@ SUSTAINED = 95.0
 SMOOTHED = 5
 """Samples over which positions are averaged before their speed is computed."""
 MOST_TURNS = 2.0
-"""Largest span of the position: a pendulum on a bench does not wind up further."""
+"""Largest span of the position that follows a goal angle: a pendulum on a bench does not wind up further."""
 ALIKE = 5.0
 """Largest ratio of the spans of goal and position in a suggested unit."""
 FEWEST_CHANGES, SLOW_STEPS = 20, 2.5
@@ -52,7 +53,8 @@ def check_plausible(
     """
     _check_load(bench, servo)
     _check_steps(channels["time"], columns, servo)
-    _check_goal(channels["goal_position"], channels["position"], columns, servo)
+    if "goal_position" in columns:
+        _check_goal(channels[GOAL], channels["position"], columns, servo)
     _check_motion(channels["time"], channels["position"], columns, servo)
 
 
@@ -122,7 +124,8 @@ def _check_motion(time: NDArray[Any], position: NDArray[Any], columns: Mapping[s
     limit = MOST_OF_NO_LOAD * servo.no_load_speed
     fresh = slice(None) if rows_a_reading(position) == 1 else np.flatnonzero(np.diff(position, prepend=np.nan))
     speed, span = _sustained_speed(time[fresh], position[fresh]), float(np.ptp(position))
-    if speed <= limit and span <= 2.0 * math.pi * MOST_TURNS:
+    turns = MOST_TURNS if "goal_position" in columns else math.inf
+    if speed <= limit and span <= 2.0 * math.pi * turns:
         return
     seen = (
         f"position moves at {speed:.3g} rad/s, {servo.name} without a load at {servo.no_load_speed:.3g} rad/s"
@@ -136,7 +139,7 @@ def _check_motion(time: NDArray[Any], position: NDArray[Any], columns: Mapping[s
     for unit, value in _in_units(speed, column, "position", servo, counts_first=whole).items():
         turned = span * value / speed if speed else span
         if value <= limit and 0.02 < turned <= 2.0 * math.pi * MOST_TURNS:
-            both = columns["goal_position"].unit == column.unit
+            both = "goal_position" in columns and columns["goal_position"].unit == column.unit
             goal = f"{columns['goal_position'].entry('goal_position', unit)}," if both else ""
             raise InputError(
                 f"{seen}; in {unit} it would be {value:.3g} rad/s over {turned:.3g} rad: "
@@ -151,7 +154,7 @@ def rates_in_words(channels: Mapping[str, NDArray[Any]]) -> list[str]:
     found: list[str] = []
     if (rows := rows_a_reading(channels["position"])) > 1:
         found.append(f"the position is read once in {rows} rows only, at {1.0 / rows / step:.3g} Hz")
-    rows = rows_a_reading(channels["goal_position"])
+    rows = rows_a_reading(channels[GOAL])
     if rows > RARE_GOAL and rows * step < SHORTEST_STAY and "command_time" not in channels:
         found.append(
             f"the goal changes once in {rows} rows only, at {1.0 / rows / step:.3g} Hz; if the servo was given finer "

@@ -29,7 +29,9 @@ IN_TURN = 0.9
 IN_BLOCKS = 0.1
 """Largest share of rows with another key than the row before, for rows in blocks."""
 MOST_KEYS = 1000
-HELD = {"goal_position": "goal", "torque_enable": "switch of the torque", "command_time": "time of a goal"}
+GOAL = "goal"
+"""Name of the command among the channels here, whatever its kind."""
+HELD = {GOAL: "goal", "torque_enable": "switch of the torque", "command_time": "time of a goal"}
 """Channels that keep their value until the next one is given, in words."""
 LONGEST_GAP, MOST_STEPS = 2.0, 20.0
 """A gap longer than both [s, median steps] is no pause: the clock was set, or the recording was interrupted."""
@@ -74,7 +76,7 @@ def tidied(channels: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]
     for values in channels.values():
         repeated[1:] &= (values[1:] == values[:-1]) | ((values[1:] != values[1:]) & (values[:-1] != values[:-1]))
     repeated[:1] = False
-    given = ~np.isnan(channels["goal_position"])
+    given = ~np.isnan(channels[GOAL])
     there = ~np.isnan(channels["time"]) & ~np.isnan(channels["position"])
     lost = int(np.sum(~there & ~repeated))
     apart = lost > 0 and np.sum(there & ~given) > APART * np.sum(there)
@@ -114,25 +116,27 @@ def tidied(channels: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]
 
 def shifted(channels: Mapping[str, NDArray[Any]], rows: int) -> Mapping[str, NDArray[Any]]:
     """Return the channels with goals a number of rows later, or earlier if it is negative; NaN where one is unknown."""
-    goal = channels["goal_position"]
+    goal = channels[GOAL]
     if abs(rows) >= len(goal) - 1:
         raise InputError(f"goals cannot be shifted by {rows} of {len(goal)} rows")
     moved = np.full(len(goal), np.nan)
     moved[max(rows, 0) : len(goal) + min(rows, 0)] = goal[max(-rows, 0) : len(goal) - max(rows, 0)]
-    return {**channels, "goal_position": moved}
+    return {**channels, GOAL: moved}
 
 
-def unwrapped(channels: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]], list[str]]:
-    """Return the channels with angles that do not jump by a turn, and a phrase on each.
+def unwrapped(channels: Mapping[str, NDArray[Any]], angle: bool) -> tuple[dict[str, NDArray[Any]], list[str]]:
+    """Return the channels with angles that do not jump by a turn, and a phrase on each; angle: the goal is one.
 
     A goal may jump by nearly a turn on purpose; it is unwrapped only if the position then follows it more closely.
     """
     notes: list[str] = []
-    goal, position = channels["goal_position"], channels["position"]
+    goal, position = channels[GOAL], channels["position"]
     turns = _turns(position)
     if turns.any():
         notes.append(f"{counted(int(np.abs(turns).sum()), 'jump')} of one turn taken out of the position")
         position = position - TURN * turns.cumsum()
+    if not angle:
+        return {**channels, "position": position}, notes
     steps = _turns(goal)
     even = goal - TURN * steps.cumsum()
     if steps.any() and _apart(position, even) < _apart(position, goal):
@@ -141,7 +145,7 @@ def unwrapped(channels: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[A
     if notes:  # only the goal shows which turn it is
         goal = goal - TURN * round(float(np.median(goal)) / TURN)
         position = position - TURN * round(float(np.median(position - goal)) / TURN)
-    return {**channels, "goal_position": goal, "position": position}, notes
+    return {**channels, GOAL: goal, "position": position}, notes
 
 
 def _turns(angle: NDArray[Any]) -> NDArray[Any]:

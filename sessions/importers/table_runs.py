@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from core.base.errors import InputError
 from core.base.words import counted
-from core.motion.recording import REQUIRED_CHANNELS, Recording
+from core.motion.recording import Recording
 from core.motion.trajectories import canonical_name
 from core.servo.bench import Bench
 from core.servo.catalogue import ServoSpec, load_servo
@@ -23,10 +23,12 @@ from core.servo.settings import ServoSettings
 from sessions.errors import shown
 from sessions.importers.bam_json import name_of_file
 from sessions.importers.columns import (
+    GOALS,
     PREVIEWED,
     SI_UNITS,
     Column,
     columns_text,
+    goal_of,
     guess_columns,
     is_unit_of,
     parse_columns,
@@ -34,7 +36,7 @@ from sessions.importers.columns import (
 from sessions.importers.kinds import UnknownTableError
 from sessions.importers.names import FACTS, FIELD, facts_from_name, stem
 from sessions.importers.plausible import check_plausible, rates_in_words
-from sessions.importers.rows import check_clock, check_keys, groups, guess_rows, shifted, tidied, unwrapped
+from sessions.importers.rows import GOAL, check_clock, check_keys, groups, guess_rows, shifted, tidied, unwrapped
 from sessions.importers.tables import Table
 from sessions.run_file.schema import CHANNEL_DTYPES
 from sessions.strict_json import MAX_MAGNITUDE, name, number
@@ -74,9 +76,8 @@ class TableImport:
             path: A file, whose name is matched with the pattern; None if none is known, as in a folder.
         """
         used = [column.name for column in self.columns.values()]
-        for channel in REQUIRED_CHANNELS:
-            if channel not in self.columns and channel != "torque_enable":
-                return f"choose the column of {channel}"
+        for channel in missing_channels(self.columns):
+            return f"choose the column of {channel}"
         for column in used:
             if used.count(column) > 1:
                 return f"column {shown(column)} is chosen twice"
@@ -84,8 +85,19 @@ class TableImport:
             named = facts_from_name(stem(path), self.name_pattern) if path else FIELD.findall(self.name_pattern)
         except InputError as error:
             return str(error)
-        missing = [fact for fact in REQUIRED_FACTS if fact not in self.facts and fact not in named]
+        missing = [fact for fact in required_facts(self.columns) if fact not in self.facts and fact not in named]
         return f"missing: {', '.join(missing)}" if missing else ""
+
+
+def missing_channels(columns: Mapping[str, Column]) -> list[str]:
+    """Return the channels that a run needs and these columns lack."""
+    return [channel for channel in ("time", goal_of(columns), "position") if channel not in columns]
+
+
+def required_facts(columns: Mapping[str, Column]) -> dict[str, str]:
+    """Return REQUIRED_FACTS; a gain is needed only for a servo that is commanded by an angle."""
+    angle = goal_of(columns) == "goal_position"
+    return {fact: text for fact, text in REQUIRED_FACTS.items() if angle or fact != "kp"}
 
 
 def read_runs(table: Table, path: Path, request: TableImport) -> list[Recording]:
@@ -103,12 +115,12 @@ def read_runs(table: Table, path: Path, request: TableImport) -> list[Recording]
     if not request.columns:
         raise unknown_table(table)
     facts = {**request.facts, **facts_from_name(stem(path), request.name_pattern)}
-    for fact, value in REQUIRED_FACTS.items():
+    for fact, value in required_facts(request.columns).items():
         if fact not in facts:
             raise InputError(f"{fact} is not given: add --{fact} {value}, or {{{fact}}} to --from-name")
     servo = load_servo(str(facts["servo"]))
     bench, settings = _conditions(facts, servo)
-    used = _check_names(table, request)
+    used, goal = _check_names(table, request), goal_of(request.columns)
     columns, noted = _with_stated_units(table, request.columns)
     raw = table.columns(used)
     count = len(raw[used[0]])
@@ -124,12 +136,13 @@ def read_runs(table: Table, path: Path, request: TableImport) -> list[Recording]
                 shifted(_channels(table, raw, rows, columns, servo), request.goal_shift)
             )
             check_clock(channels["time"], rows[places], table, used, count)
-            channels, turned = unwrapped(channels)
+            channels, turned = unwrapped(channels, goal == "goal_position")
             check_plausible(channels, columns, bench, servo)
         except InputError as error:
             raise InputError(f"{request.split_by} {key}: {error}" if key else str(error)) from None
         run = stem(path) + (f"-{key}" if key else "")
         notes = [*noted, *left_out, *turned, *rates_in_words(channels)]
+        channels[goal] = channels.pop(GOAL)
         recordings.append(
             Recording(
                 id=name_of_file(f"{run}{path.name[len(stem(path)) :]}"),
@@ -174,7 +187,7 @@ def _checked(fact: str, value: float | str) -> float | str:
 
 
 def _conditions(facts: Mapping[str, float | str], servo: ServoSpec) -> tuple[Bench, ServoSettings]:
-    known: dict[str, dict[str, Any]] = {"bench": {}, "settings": {"supply_voltage": servo.supply_voltage}}
+    known: dict[str, dict[str, Any]] = {"bench": {}, "settings": {"kp": 0.0, "supply_voltage": servo.supply_voltage}}
     for fact, value in facts.items():
         if FACTS[fact] != "text":
             known[FACTS[fact]][fact] = _checked(fact, value)
@@ -184,10 +197,12 @@ def _conditions(facts: Mapping[str, float | str], servo: ServoSpec) -> tuple[Ben
 def _check_names(table: Table, request: TableImport) -> list[str]:
     """Return the columns that are channels; raises InputError for one that is missing."""
     columns = request.columns
-    for channel in REQUIRED_CHANNELS:
-        if channel not in columns and channel != "torque_enable":
-            short = channel.removesuffix("_position")
-            raise InputError(f"no column is named for {channel}: add {short}=COLUMN to --columns")
+    for channel in missing_channels(columns):
+        short = channel.removesuffix("_position")
+        raise InputError(f"no column is named for {channel}: add {short}=COLUMN to --columns")
+    goals = [channel for channel in columns if channel in GOALS.values()]
+    if len(goals) > 1:
+        raise InputError(f"a servo follows one goal; leave out all but one of {', '.join(goals)} in --columns")
     used = [column.name for column in columns.values()]
     for named in (*used, *request.where, *filter(None, (request.split_by,))):
         if named not in table.names:
@@ -222,6 +237,7 @@ def _channels(
         else:
             channels[channel] = column.in_si(values, channel, servo)
         _check(channel, channels[channel], rows, column, table)
+    channels[GOAL] = channels.pop(goal_of(columns))
     return {"torque_enable": np.ones(len(rows)), **channels}
 
 
@@ -292,13 +308,9 @@ def suggested_command(
     """
     guess = parse_columns(error.guess)
     entries = [error.guess] if guess else []
-    entries += [
-        f"{channel.removesuffix('_position')}=COLUMN"
-        for channel in REQUIRED_CHANNELS
-        if channel not in guess and channel != "torque_enable"
-    ]
+    entries += [f"{channel.removesuffix('_position')}=COLUMN" for channel in missing_channels(guess)]
     pattern = request.name_pattern or error.pattern
-    known = {**REQUIRED_FACTS, **({"servo": error.servo} if error.servo else {}), **request.facts}
+    known = {**required_facts(guess), **({"servo": error.servo} if error.servo else {}), **request.facts}
     in_name = FIELD.findall(pattern)
     options = {"columns": ",".join(entries), **{key.replace("_", "-"): text for key, text in error.rows_option.items()}}
     options |= {fact.replace("_", "-"): str(value) for fact, value in known.items() if fact not in in_name}

@@ -15,7 +15,7 @@ from core.identification.result import Identification, ModelResult
 from core.identification.runs.split import Split, split_recordings
 from core.identification.search.study import JOURNAL, StorageError
 from core.identification.workload import FITTED
-from core.motion.recording import FIT_CHANNELS, Recording
+from core.motion.recording import READ_CHANNELS, Recording
 from sessions.results.folder import RECORD, RESULT, OnProgress, working_on
 from sessions.results.identification import load_identification, save_identification
 from sessions.results.record import IdentificationRecord, begin_record, check_resumable, read_record
@@ -143,4 +143,4 @@ def load_again(record: IdentificationRecord, session: Session) -> list[Recording
         raise IdentificationError(
             f"the runs have changed since this identification was begun ({what}); begin a new one"
         )
-    return session.load_for_fit(record.runs, FIT_CHANNELS)
+    return session.load_for_fit(record.runs, READ_CHANNELS)

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from core.base.errors import InputError, ServoBenchError, newer
 from core.base.guards import is_object
-from core.motion.recording import CHANNELS, REQUIRED_CHANNELS, Recording
+from core.motion.recording import CHANNELS, RECORDED_CHANNELS, REQUIRED_CHANNELS, Recording
 from core.servo.bench import Bench
 from core.servo.catalogue import adopt_servo
 from sessions.errors import NewerFormatError, SessionError, UnreadableError, cause, shown
@@ -49,6 +49,8 @@ MAX_SAMPLES = 50_000_000
 
 CHUNK_ROWS = 16_384
 CHANNEL_DTYPES = {channel.name: np.dtype(channel.kind).newbyteorder("<") for channel in CHANNELS}
+RECORDED_DTYPES = {channel.name: CHANNEL_DTYPES[channel.name] for channel in RECORDED_CHANNELS}
+"""Types of the channels that the recorder writes."""
 _NOT_THE_FILES_FAULT = frozenset(
     {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
 )

@@ -29,7 +29,14 @@ from core.motion.recording import REQUIRED_CHANNELS, SAMPLE_DTYPE
 from core.servo.bench import Bench
 from sessions.errors import UnreadableError
 from sessions.header import EXIT_STATUSES, RunFacts, checked_settings, creator_version, is_run_id, storable
-from sessions.run_file.schema import CHANNEL_DTYPES, FORMAT_VERSION, MAX_SAMPLES, check_channels, check_version, reading
+from sessions.run_file.schema import (
+    FORMAT_VERSION,
+    MAX_SAMPLES,
+    RECORDED_DTYPES,
+    check_channels,
+    check_version,
+    reading,
+)
 
 PART, ASIDE = ".part", ".tmp"
 """Endings after `.h5`: a run being recorded, and a finished file not yet in place."""
@@ -65,8 +72,8 @@ class Part:
         Raises:
             OSError: if the disk refuses.
         """
-        stored = np.empty(len(rows), row_dtype(CHANNEL_DTYPES))
-        for name in CHANNEL_DTYPES:
+        stored = np.empty(len(rows), row_dtype(RECORDED_DTYPES))
+        for name in RECORDED_DTYPES:
             stored[name] = rows[name]
         stored["checksum"] = _checksums(stored)
         end = self._file.seek(0, os.SEEK_END)
@@ -140,8 +147,8 @@ def row_dtype(names: Collection[str]) -> np.dtype[Any]:
         NewerFormatError: for an unknown channel.
     """
     check_channels(names)
-    known = [name for name in CHANNEL_DTYPES if name in names or name in REQUIRED_CHANNELS]
-    return np.dtype([*((name, CHANNEL_DTYPES[name]) for name in known), ("checksum", "<u4")])
+    known = [name for name in RECORDED_DTYPES if name in names or name in REQUIRED_CHANNELS]
+    return np.dtype([*((name, RECORDED_DTYPES[name]) for name in known), ("checksum", "<u4")])
 
 
 def _header(facts: RunFacts) -> dict[str, Any]:
@@ -154,7 +161,7 @@ def _header(facts: RunFacts) -> dict[str, Any]:
         "bench": facts.bench.to_json(),
         "settings": facts.settings.to_json(),
         "provenance": facts.full_provenance(),
-        "channels": list(CHANNEL_DTYPES),
+        "channels": list(RECORDED_DTYPES),
     }
 
 
@@ -200,7 +207,7 @@ def _whole(stored: NDArray[Any]) -> NDArray[Any]:
     wrong = np.flatnonzero(stored["checksum"] != _checksums(stored))
     whole = stored[: wrong[0]] if wrong.size else stored
     result = np.empty(len(whole), SAMPLE_DTYPE)
-    for name, kind in CHANNEL_DTYPES.items():
+    for name, kind in RECORDED_DTYPES.items():
         result[name] = whole[name] if name in names else (np.nan if kind.kind == "f" else 0)
     return result
 

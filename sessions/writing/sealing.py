@@ -17,7 +17,7 @@ from core.motion.recording import REQUIRED_CHANNELS
 from sessions.errors import EmptyRunError, SessionError, cause, shown
 from sessions.header import RunFacts
 from sessions.run_file.schema import (
-    CHANNEL_DTYPES,
+    RECORDED_DTYPES,
     canonical_channels,
     channels_sha256,
     image,
@@ -47,7 +47,7 @@ def seal(path: Path, facts: RunFacts, rows: NDArray[Any]) -> None:
     count = int(np.count_nonzero(usable))
     if count < 2:
         raise EmptyRunError(f"run {facts.id}: it ended after {counted(count, 'usable sample')}, at least 2 are needed")
-    channels = {name: rows[name][usable] for name in CHANNEL_DTYPES}
+    channels = {name: rows[name][usable] for name in RECORDED_DTYPES}
     write_run(path, replace(facts, rows_dropped=len(rows) - count), channels)
 
 

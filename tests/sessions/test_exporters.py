@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.base.errors import InputError, ServoBenchError
-from core.motion.recording import CHANNELS, Recording
+from core.motion.recording import RECORDED_CHANNELS, Recording
 from core.servo.bench import Bench
 from core.servo.settings import ServoSettings
 from sessions import Session, SessionError, export_bam, export_csv, import_paths
@@ -57,7 +57,7 @@ def recordings(draw):
     count = draw(st.integers(2, 5))
     time = sorted(draw(st.lists(values, min_size=count, max_size=count, unique=True)))
     channels = {"time": np.array(time) + 0.0}
-    for channel in CHANNELS[1:]:
+    for channel in RECORDED_CHANNELS[1:]:
         kind = np.dtype(channel.kind).kind
         required = channel.name in ("goal_position", "position")
         items = st.integers(0, 1) if kind == "u" else values if required else maybe
@@ -112,7 +112,7 @@ def test_every_channel_leaves_under_its_own_name(recording):
     """All channels unlike each other, on a servo whose load is no duty cycle: nothing can take another's place."""
     channels = {
         channel.name: np.array([k, k + 1], channel.kind) if channel.name != "torque_enable" else np.array([0, 1], "u1")
-        for k, channel in enumerate(CHANNELS, start=2)
+        for k, channel in enumerate(RECORDED_CHANNELS, start=2)
     }
     run = recording(channels=channels, settings=ServoSettings(servo="mx106", kp=8, supply_voltage=12.0))
     rows = json.loads(bam_text(run))["entries"]

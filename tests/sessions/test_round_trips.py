@@ -8,7 +8,7 @@ import pytest
 
 from core.base.errors import IdentificationError
 from core.identification.request import IdentificationRequest
-from core.motion.recording import CHANNELS, REQUIRED_CHANNELS, SAMPLE_DTYPE
+from core.motion.recording import RECORDED_CHANNELS, REQUIRED_CHANNELS, SAMPLE_DTYPE
 from core.servo.bench import Bench
 from core.servo.settings import ServoSettings
 from sessions import Session, export_single, import_paths
@@ -52,7 +52,7 @@ WHOLE = RunFacts(
 def table():
     """Eight rows of samples, every channel unlike the others."""
     rows = np.zeros(8, SAMPLE_DTYPE)
-    for place, channel in enumerate(CHANNELS, start=1):
+    for place, channel in enumerate(RECORDED_CHANNELS, start=1):
         steps = np.arange(8) / 64
         rows[channel.name] = np.arange(8) + 10 * place if channel.kind == "u4" else place + steps * place
     rows["torque_enable"] = [1, 1, 1, 0, 0, 1, 0, 1]
@@ -135,7 +135,7 @@ def test_a_summary_has_every_fact_in_its_place_and_the_index_keeps_it(session, t
 
 
 def test_a_gap_in_each_channel_stays_where_it_is_and_one_in_a_required_channel_costs_the_row(session, header, table):
-    floats = [channel.name for channel in CHANNELS if channel.kind not in ("u1", "u4")]
+    floats = [channel.name for channel in RECORDED_CHANNELS if channel.kind not in ("u1", "u4")]
     optional = [name for name in floats if name not in REQUIRED_CHANNELS]
     required = [name for name in floats if name in REQUIRED_CHANNELS]
     for row, name in enumerate(optional):
@@ -148,12 +148,12 @@ def test_a_gap_in_each_channel_stays_where_it_is_and_one_in_a_required_channel_c
     sink.append(rows)
     run = session.load(sink.finish("success"))
     assert run.provenance["rows_dropped"] == len(required)
-    for channel in CHANNELS:
+    for channel in RECORDED_CHANNELS:
         assert run.channels[channel.name].tobytes() == table[channel.name].tobytes(), channel.name
 
 
 def test_a_channel_without_any_value_is_left_out_and_counts_of_zero_are_kept(session, header, table):
-    for channel in CHANNELS[4:]:
+    for channel in RECORDED_CHANNELS[4:]:
         table[channel.name] = np.nan if channel.kind not in ("u1", "u4") else 0
     sink = session.sink().open(header)
     sink.append(table)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.errors import InputError, ServoBenchError
-from core.motion.recording import CHANNELS
+from core.motion.recording import CHANNELS, COMMAND_CHANNELS
 from core.servo.bench import Bench
 from core.servo.catalogue import load_servo
 from sessions import Session, import_paths
@@ -134,6 +134,8 @@ ONE_IN_SI = {
     "ma": ("current", 0.001),
     "v volt volts": ("supply_voltage", 1.0),
     "mv": ("supply_voltage", 0.001),
+    "nm n·m": ("goal_torque", 1.0),
+    "mnm mn·m": ("goal_torque", 0.001),
     "1": ("duty_cycle", 1.0),
     "% percent": ("duty_cycle", 0.01),
     "degc °c c celsius": ("temperature", 1.0),
@@ -246,7 +248,7 @@ def test_columns_come_back_from_their_text(names):
         ("timestamp,goalPosition,presentPosition", "time=timestamp,goal=goalPosition:deg,position=presentPosition:deg"),
         ("elapsed,cmd,measured", "time=elapsed,goal=cmd:deg,position=measured:deg"),
         ("t,q_des_deg,q_deg", "time=t,goal=q_des_deg:deg,position=q_deg:deg"),
-        ("t,torDes,posAct", "time=t,position=posAct:deg"),
+        ("t,torDes,posAct", "time=t,position=posAct:deg,goal_torque=torDes"),
     ],
 )
 def test_columns_are_guessed_from_names_and_numbers(head, guess):
@@ -276,7 +278,7 @@ def test_the_column_that_switches_the_torque_is_known_by_its_name_and_its_values
 
 
 def test_a_channels_own_name_is_always_known():
-    names = [channel.name for channel in CHANNELS]
+    names = [channel.name for channel in CHANNELS if channel not in COMMAND_CHANNELS]
     table = open_table("\n".join([",".join(reversed(names)), *[",".join("1" * len(names))] * 2]).encode(), ".csv")
     assert {channel: column.name for channel, column in guess_columns(table).items()} == {name: name for name in names}
 
@@ -387,7 +389,7 @@ BROKEN = {
     "missing column": (text(SOUND), "time=t,goal=goal,position=poss", "no column poss, do you mean pos?"),
     "no position": (text(SOUND), "time=t,goal=goal", "no column is named for position"),
     "no names": ("0,1,2\n0.01,1,2\n", COLUMNS, "the first line holds numbers"),
-    "wrong dimension": (text(SOUND), "time=t,goal=goal:mA,position=pos", "goal_position cannot be in mA"),
+    "wrong dimension": (text(SOUND), "time=t,goal=goal,position=pos:mA", "position cannot be in mA"),
 }
 
 
@@ -492,7 +494,7 @@ def test_each_bound_of_what_is_plausible_is_where_it_should_be(what, share, said
         step = 2.0 / (share * 1.5 * servo.no_load_speed * 29)
         end = 2.0
     time, way = step * np.arange(30), np.linspace(0.0, end, 30)
-    channels = {"time": time, "goal_position": way, "position": way}
+    channels = {"time": time, "goal": way, "position": way}
     with pytest.raises(InputError, match=said) if share > 1.0 else nullcontext():
         check_plausible(channels, columns, Bench(mass=mass, length=0.1), servo)
 

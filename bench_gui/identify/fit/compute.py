@@ -25,7 +25,7 @@ from core.identification.overlay import overlay, worst_first
 from core.identification.runs.conditions import DivergingError, UnusableRuns
 from core.identification.runs.split import Split, SplitError
 from core.identification.search.placed import PlacedResiduals
-from core.motion.recording import FIT_CHANNELS, Recording
+from core.motion.recording import READ_CHANNELS, Recording
 from core.servo.model import ServoModel
 from sessions.results.record import read_record
 
@@ -71,7 +71,7 @@ def _identify(job: FitJob, line: Line) -> FitResult:
     if job.resume:
         recordings = load_again(read_record(job.folder), session)
     else:
-        recordings = session.load_for_fit(job.runs, FIT_CHANNELS)
+        recordings = session.load_for_fit(job.runs, READ_CHANNELS)
     request = replace(job.request, data_hash=session.data_hash([recording.id for recording in recordings]))
     teller = _Teller(line, job)
     watch = Watch(

@@ -110,7 +110,7 @@ class TableDialog(RunDialog):
         return view
 
     def _channels(self) -> QWidget:
-        from sessions.importers.columns import units_of
+        from sessions.importers.columns import GOALS, units_of
 
         holder = QWidget()
         grid = QGridLayout(holder)
@@ -118,8 +118,13 @@ class TableDialog(RunDialog):
         grid.addWidget(label("COLUMNS", "heading"), 0, 0, 1, 3)
         for row, (channel, text) in enumerate(CHANNELS.items(), start=1):
             needed = channel in REQUIRED_CHANNELS and channel != "torque_enable"
+            units = (
+                [each for goal in GOALS.values() for each in units_of(goal)]
+                if channel == "goal_position"
+                else units_of(channel)
+            )
             column = choice(text, f"Column with {channel}", [(NONE, ""), *((name, name) for name in self._names)])
-            unit = choice(f"Unit of {text}", f"Unit of {channel}", [(each, each) for each in units_of(channel)])
+            unit = choice(f"Unit of {text}", f"Unit of {channel}", [(each, each) for each in units])
             column.setMinimumWidth(150)
             grid.addWidget(caption_of(column, f"{text} *" if needed else text), row, 0)
             grid.addWidget(column, row, 1)
@@ -169,26 +174,30 @@ class TableDialog(RunDialog):
         return section
 
     def _show(self, columns: str) -> None:
-        from sessions.importers.columns import parse_columns
+        from sessions.importers.columns import GOALS, parse_columns, units_of
 
         try:
             known = parse_columns(columns)
         except InputError:
             return
-        for channel, column in known.items():
+        for named, column in known.items():
+            channel = "goal_position" if named in GOALS.values() else named
             if channel in self.columns and column.name in self._names:
                 self.columns[channel].setCurrentIndex(self.columns[channel].findData(column.name))
                 unit = self.units[channel]
-                if column.unit and unit.findData(column.unit) < 0:
-                    unit.addItem(column.unit, column.unit)
-                unit.setCurrentIndex(max(0, unit.findData(column.unit)))
+                stated = column.unit or units_of(named)[0]
+                if unit.findData(stated) < 0:
+                    unit.addItem(stated, stated)
+                unit.setCurrentIndex(max(0, unit.findData(stated)))
 
     def _answer(self) -> tuple[TableImport, str]:
         from sessions.importers import TableImport
-        from sessions.importers.columns import Column, columns_text
+        from sessions.importers.columns import Column, columns_text, goal_channel
 
         columns = {
-            channel: Column(box.currentData(), self.units[channel].currentData())
+            goal_channel(channel, self.units[channel].currentData()): Column(
+                box.currentData(), self.units[channel].currentData()
+            )
             for channel, box in self.columns.items()
             if box.currentData()
         }

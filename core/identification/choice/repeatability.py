@@ -217,14 +217,16 @@ def _shift(first: Recording, other: Recording) -> tuple[float, float]:
     inner = (ours >= LARGEST_SHIFT) & (ours <= min(ours[-1], theirs[-1]) - LARGEST_SHIFT)
     if int(inner.sum()) < 2:
         return 0.0, np.inf
-    same = ((ours, theirs), (first.goal_position, other.goal_position), (first.torque_enable, other.torque_enable))
+    if first.command != other.command:
+        return 0.0, np.inf
+    same = ((ours, theirs), (first.goal, other.goal), (first.torque_enable, other.torque_enable))
     if all(np.array_equal(one, another) for one, another in same):
         return 0.0, 0.0
     moments = ours[inner]
-    driven, released = first.goal_position[inner], ~first.torque_enable[inner]
+    driven, released = first.goal[inner], ~first.torque_enable[inner]
 
     def apart(shift: float) -> float:
-        goal = np.interp(moments + shift, theirs, other.goal_position)
+        goal = np.interp(moments + shift, theirs, other.goal)
         off = np.interp(moments + shift, theirs, ~other.torque_enable) > 0.5
         # A goal has no effect while the motor is released.
         return float((np.where(released & off, 0.0, np.abs(goal - driven)) + np.abs(off ^ released)).mean())

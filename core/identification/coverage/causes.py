@@ -129,6 +129,8 @@ def causes(model: ServoModel, recordings: Sequence[Recording]) -> Iterator[list[
         ("kp", "the gain kp", "read the gain back from the servo, and correct kp of these runs"),
         ("supply_voltage", "the supply voltage", "measure the supply at the servo, and correct it"),
     ):
+        if kind == "kp" and model.control.command != "position":
+            continue
         yield [
             each(kind, f"{factor:g} times {title}", remedy, replace(AS_WRITTEN, **{kind: math.log(factor)}).recording)
             for factor in FACTORS
@@ -159,6 +161,8 @@ def structures(model: ServoModel) -> list[tuple[str, ServoModel]]:
     The other law has the same gain and limit for a motor at rest at the nominal supply.
     """
     control = model.control
+    if control.command != "position":
+        return []
     stall = model.supply_voltage / model.values["R"]
     if control.law == "voltage":
         (other,) = (drive for drive in DRIVES if drive != control.drive)
@@ -388,12 +392,12 @@ def _shifted(rows: int) -> Callable[[Recording], Recording]:
     """Return a function that moves the goals of a run by a number of samples, earlier if it is positive."""
 
     def change(recording: Recording) -> Recording:
-        goal = np.asarray(recording.goal_position)
+        goal = np.asarray(recording.goal)
         places = np.clip(np.arange(len(goal)) + rows, 0, len(goal) - 1)
-        return replace(recording, channels={**recording.channels, "goal_position": goal[places]})
+        return replace(recording, channels={**recording.channels, recording.command.channel: goal[places]})
 
     return change
 
 
 def _inverted(recording: Recording) -> Recording:
-    return replace(recording, channels={**recording.channels, "goal_position": -np.asarray(recording.goal_position)})
+    return replace(recording, channels={**recording.channels, recording.command.channel: -np.asarray(recording.goal)})

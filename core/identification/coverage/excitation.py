@@ -55,7 +55,7 @@ class Excitation:
     saturated_share: float
     """Share of the driven time with the control law's output at its limit."""
     goal_speed_share: float
-    """99th percentile of the goal's speed as a share of the no-load speed."""
+    """99th percentile of the goal's speed as a share of the no-load speed, or of another command's range per second."""
     resting_errors: int
     """Number of stops with torque on, separated by a breakaway, whose error was below SMALL_ERROR."""
     released_share: float
@@ -77,8 +77,11 @@ def excitation_of(recording: Recording) -> Excitation:
     slow = moving & (np.abs(s.velocity) < SLOW * spec.no_load_speed)
     driven = int(s.enable.sum())
     stops = _stops(resting, s.step)
-    errors = [abs(float(np.mean((s.goal - s.position)[a:b]))) for a, b in stops if s.enable[a:b].all()]
+    angle = recording.command.kind == "position"
+    errors = [abs(float(np.mean((s.goal - s.position)[a:b]))) for a, b in stops if s.enable[a:b].all() and angle]
     goal_speed = float(np.percentile(np.abs(np.diff(s.goal) / s.step), 99.0)) if len(s.goal) > 1 else 0.0
+    # An output or a speed is fast if it changes by all that it has been within a second.
+    fast = spec.no_load_speed if angle else max(float(np.ptp(s.goal)), 1e-9)
     return Excitation(
         run=recording.id,
         duration=recording.duration,
@@ -91,7 +94,7 @@ def excitation_of(recording: Recording) -> Excitation:
         breakaways=sum(1 for _, end in stops if end < len(resting)),
         slow_share=float(slow.sum()) / max(int(moving.sum()), 1),
         saturated_share=float((saturated(recording, s) & s.enable).sum()) / driven if driven else 0.0,
-        goal_speed_share=goal_speed / spec.no_load_speed,
+        goal_speed_share=goal_speed / fast,
         resting_errors=sum(error < SMALL_ERROR for error in errors),
         released_share=1.0 - driven / len(s.enable),
         releases=_releases(s, moving),
@@ -125,8 +128,14 @@ def excitation_of_all(each: Sequence[Excitation]) -> Excitation:
 
 
 def saturated(recording: Recording, s: Signals) -> NDArray[np.bool_]:
-    """Return where the proportional part of the law demands the full output, (n,); the delay is unknown here."""
-    law, settings = load_servo(recording.settings.servo).control, recording.settings
+    """Return where the law's proportional part demands the full output, (n,); delay and speed loop are unknown here."""
+    spec, settings, kind = load_servo(recording.settings.servo), recording.settings, recording.command.kind
+    law = spec.commanded_by(kind)
+    if kind == "velocity":
+        return np.zeros(len(s.goal), bool)
+    if kind != "position":
+        per_unit = law.error_gain / (settings.supply_voltage if kind == "voltage" else 1.0)
+        return np.abs(per_unit * s.goal) >= AT_LIMIT * law.output_limit
     asked = law.error_gain * settings.kp * (s.goal - s.position)
     if law.damping:
         damping = law.damping if settings.damping is None else settings.damping

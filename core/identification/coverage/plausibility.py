@@ -52,6 +52,8 @@ def implausible_constants(
     model: ServoModel, recordings: Sequence[Recording], *, well_fitted: bool
 ) -> list[HeaderDoubt]:
     """Return doubts about the supply or the gain of all runs, from the fitted k_t, R and ρ."""
+    if model.control.command != "position":
+        return []
     margin = 1.0 if well_fitted else POOR
     known, widening = _reference(model)
     values = model.values

@@ -22,9 +22,8 @@ from core.identification.evidence.sensitivity import Differences
 from core.identification.search.objective import Batch, available_threads
 from core.identification.search.steps import Effort, descend, normal_equations, smooth_loss
 from core.kernel.layout import bind
-from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
 from core.motion.recording import Recording
-from core.motion.simulation import held_commands, initial_velocity, on_grid
+from core.motion.simulation import held_commands, on_grid, roll_out, starts_of
 from core.servo.bench import Bench
 from core.servo.model import ServoModel
 from core.servo.parameters import Parameter
@@ -90,14 +89,14 @@ class CorrectedRun:
     """One recording, simulated with its header as stated or corrected."""
 
     def __init__(self, model: ServoModel, recording: Recording, dt: float | None, supply: Supply) -> None:
+        recording = recording.commanded(model.control.command)
         self._model, self._recording = model, recording
         run, self._step = on_grid(recording, dt)
         self._substeps = model.steps_between(self._step, run.settings)
         self._measured = np.asarray(run.position, dtype=np.float64)
-        self._start = initial_state(float(self._measured[0]), initial_velocity(run))
+        self._starts = starts_of(model, run, self._step)
         self._commands = held_commands(recording, run, self._step, self._substeps, supply)
         self._nothing = np.zeros(len(self._commands.goal))
-        self._kernel = rollout_kernel(model.control.kernel_law, model.kernel_contact, model.leapfrog)
 
     @property
     def samples(self) -> int:
@@ -115,24 +114,17 @@ class CorrectedRun:
         """Return simulated minus measured position for one candidate's kernel row [rad], (samples,), at most FAR."""
         run, n = self._recording, self._substeps
         bench, settings = correction.bench(run.bench), correction.settings(run.settings)
-        end, out = self._start.copy(), np.empty((self.samples, len(OUTPUTS)))
-        self._kernel(
+        out = roll_out(
+            self._model,
             bind(row, self._model.setup(bench, settings, self._step / n)),
-            end,
-            self._commands.goal,
-            self._commands.lasts,
-            self._commands.enable,
-            self._commands.supply * math.exp(correction.supply_voltage),
-            sum((self._slipped(begin, offset) for begin, offset in correction.slips), self._nothing),
-            self._nothing,
-            self._nothing,
-            0,
-            self._step / n,
+            replace(self._commands, supply=self._commands.supply * math.exp(correction.supply_voltage)),
             n,
-            out,
+            self._step,
+            self.samples,
+            self._starts,
+            sum((self._slipped(begin, offset) for begin, offset in correction.slips), self._nothing),
         )
-        found = out[:, 0] - self._measured
-        return np.clip(found if math.isfinite(end[0]) else np.nan_to_num(found, nan=FAR), -FAR, FAR)
+        return np.clip(np.nan_to_num(out[:, 0] - self._measured, nan=FAR), -FAR, FAR)
 
     def _slipped(self, begin: float, offset: float) -> Array:
         """Return the torque of a load that hangs `offset` [rad] elsewhere from `begin` [s] on [N·m], (steps,)."""

@@ -121,7 +121,8 @@ def coverage(
     servos = sorted({recording.settings.servo for recording in recordings})
     if len(servos) > 1:
         raise IdentificationError(f"these are recordings of {', '.join(servos)}; analyse one servo at a time")
-    wanted = model or build_model(servos[0], RICHEST, command_path=COMMAND_PATH_TERMS)
+    command = model.control.command if model else recordings[0].command.kind
+    wanted = model or build_model(servos[0], RICHEST, command_path=COMMAND_PATH_TERMS, command=command)
     if wanted.servo != servos[0]:
         raise IdentificationError(f"these are recordings of {servos[0]}, the model is of {wanted.servo}")
     with ThreadPoolExecutor(threads or 1) as pool:
@@ -132,7 +133,7 @@ def coverage(
             on_run(len(seen))
     each, timing = zip(*seen, strict=True)
     total, grid = excitation_of_all(each), grid_of_conditions(recordings)
-    terms = term_verdicts(wanted.parameters, total, grid, unstated_releases(recordings))
+    terms = term_verdicts(wanted.parameters, total, grid, unstated_releases(recordings), command)
     repeated = repeatability(recordings)
     odd = odd_repetitions(repeated, recordings)
     findings = [*outlier_findings(recordings), *timing_findings(recordings, timing), *odd]

@@ -26,7 +26,7 @@ AGREED = 0.4
 
 @dataclass(frozen=True, eq=False)
 class Signals:
-    """One run on a regular grid, all (n,): s, rad, rad, rad/s, rad/s², rad/s, and True where torque is on."""
+    """One run on a regular grid, all (n,): s, rad, rad/s, rad/s², True where torque is on; goal in its unit."""
 
     time: Array
     position: Array
@@ -46,7 +46,7 @@ def signals_of(recording: Recording) -> Signals:
     run = recording.resampled(step)
     length = max(5, 2 * round(0.5 * SMOOTHING / step) + 1)
     length = min(length, run.samples - 1 + run.samples % 2)
-    position, goal = (np.asarray(a, dtype=np.float64) for a in (run.position, run.goal_position))
+    position, goal = (np.asarray(a, dtype=np.float64) for a in (run.position, run.goal))
 
     def derivative(values: Array, order: int) -> Array:
         if length < 5:
@@ -89,13 +89,13 @@ def lagged_correlation(
 def command_lag(recording: Recording) -> tuple[float, float]:
     """Return the lag of the motion behind the goal [s], and their correlation, −1 to 1.
 
-    They are computed for the longest stretch with torque on. They are NaN and 0 if the goal does not move or the servo
-    does not respond. The lag is the lag of the whole chain of command, servo and load, not a transport delay, and it
-    increases as the gain decreases.
+    They are computed for the longest stretch with torque on. They are NaN and 0 if the goal does not move, the servo
+    does not respond, or the command is no angle. The lag is that of the whole chain of command, servo and load, not a
+    transport delay, and it increases as the gain decreases.
     """
     s = signals_of(recording)
     driven = spans(s.enable)
-    if not driven:
+    if not driven or recording.command.kind != "position":
         return math.nan, 0.0
     first, last = max(driven, key=lambda span: span[1] - span[0])
     leader, follower = s.goal_velocity[first:last], s.velocity[first:last]

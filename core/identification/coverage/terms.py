@@ -13,6 +13,7 @@ from core.base.words import counted
 from core.identification.coverage.excitation import SMALL_ERROR, Excitation
 from core.identification.coverage.grid import ConditionGrid
 from core.identification.runs.conditions import SLOW
+from core.servo.actuator import COMMANDS
 from core.servo.parameters import ParameterSet
 from core.servo.terms import TERMS
 
@@ -40,18 +41,28 @@ class _Seen:
     excitation: Excitation
     grid: ConditionGrid
     unstated: str
+    command: str
 
 
 def term_verdicts(
-    parameters: ParameterSet, excitation: Excitation, grid: ConditionGrid, unstated: str = ""
+    parameters: ParameterSet, excitation: Excitation, grid: ConditionGrid, unstated: str = "", command: str = "position"
 ) -> tuple[TermVerdict, ...]:
-    """Return a verdict for each free parameter that has a rule; unstated: see `unstated_releases`."""
-    seen = _Seen(excitation, grid, unstated)
+    """Return a verdict for each free parameter that has a rule.
+
+    Args:
+        parameters: The parameters.
+        excitation: Motion of all runs.
+        grid: Conditions of the runs.
+        unstated: See `unstated_releases`.
+        command: What drives the servo in the simulation, one of `core.servo.actuator.COMMANDS`.
+    """
+    seen = _Seen(excitation, grid, unstated, command)
     found: list[TermVerdict] = []
     for parameter in parameters.free:
         term = TERMS.get(parameter.name)
         if term is not None and term.evidence:
-            verdict, text = _RULES[term.evidence](seen)
+            rule = _resistance if parameter.name == "R" else _RULES[term.evidence]
+            verdict, text = rule(seen)
             found.append(TermVerdict(name=parameter.name, symbol=parameter.symbol, verdict=verdict, text=text))
     return tuple(found)
 
@@ -60,8 +71,27 @@ def _graded(value: float, good: float, some: float) -> str:
     return "good" if value >= good else "weak" if value >= some else "none"
 
 
+def _resistance(seen: _Seen) -> tuple[str, str]:
+    if COMMANDS[seen.command].law != "current":
+        return _motor(seen)
+    return "none", (
+        f"the servo is driven by {COMMANDS[seen.command].words}, at whatever voltage that takes: freeze a measured R"
+    )
+
+
 def _motor(seen: _Seen) -> tuple[str, str]:
     e, grid = seen.excitation, seen.grid
+    if COMMANDS[seen.command].law == "current":
+        text = f"gravity needs up to {100 * e.load_share:.0f} % of the stall torque"
+        verdict = _graded(e.load_share, 0.1, 0.02)
+        return verdict, text if verdict == "good" else f"{text}: record a heavier load, whose torque is known"
+    if seen.command != "position":
+        loads = len(grid.loads)
+        verdict = (
+            "good" if e.speed_share >= SLOW and loads > 1 else "weak" if e.speed_share >= SLOW or loads > 1 else "none"
+        )
+        text = f"up to {100 * e.speed_share:.0f} % of the no-load speed, {counted(loads, 'load')}"
+        return verdict, text if verdict == "good" else f"{text}: record faster motion, and another load"
     fast = e.speed_share >= SLOW
     varied = len(grid.gains) > 1 or len(grid.loads) > 1
     verdict = "good" if fast and varied and e.saturated_share >= SOME else "weak" if fast or varied else "none"
@@ -140,6 +170,9 @@ def _directional(seen: _Seen) -> tuple[str, str]:
 def _delay(seen: _Seen) -> tuple[str, str]:
     share = seen.excitation.goal_speed_share
     verdict = _graded(share, 0.2, 0.05)
+    if seen.command != "position":
+        text = f"the command changes by up to {100 * share:.0f} % of its range per second"
+        return verdict, text if verdict == "good" else f"{text}: record faster changes"
     text = f"goals up to {100 * share:.0f} % of the no-load speed"
     return verdict, text if verdict == "good" else f"{text}: record steps or sin_time_square"
 

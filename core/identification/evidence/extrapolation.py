@@ -63,7 +63,7 @@ def _elsewhere(model: ServoModel, recordings: Sequence[Recording]) -> Iterator[t
     few = list({recording.trajectory: recording for recording in recordings}.values())[:FEW]
     gains = [recording.settings.kp for recording in recordings]
     loads = [recording.bench.gravity_torque for recording in recordings if recording.bench.gravity_torque > 0.0]
-    for gain in (min(gains) / BEYOND, max(gains) * BEYOND):
+    for gain in (min(gains) / BEYOND, max(gains) * BEYOND) if model.control.command == "position" else ():
         yield f"kp {gain:g}", [replace(run, settings=replace(run.settings, kp=gain)) for run in few]
     if not loads:
         return

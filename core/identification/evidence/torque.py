@@ -60,6 +60,7 @@ def torque_residual(
     model: ServoModel, recording: Recording, *, dt: float | None = None, supply: Supply = "logged"
 ) -> TorqueResidual:
     """Return the residuals of one run; only the shaft is reset, the command path keeps its state along the run."""
+    recording = recording.commanded(model.control.command)
     run, step = on_grid(recording, dt)
     measured = np.asarray(run.position, dtype=np.float64)
     simulated = simulate_recording(model, recording, dt, supply).position

@@ -15,9 +15,10 @@ from core.base.errors import IdentificationError
 from core.base.words import counted
 from core.identification.request import IdentificationRequest
 from core.motion.recording import MOTOR_CHANNELS, Recording
+from core.servo.actuator import COMMANDS
 from core.servo.catalogue import load_servo
 from core.servo.model import ServoModel
-from core.servo.terms import COMMAND_PATH_TERMS
+from core.servo.terms import ANGLE_TERMS, COMMAND_PATH_TERMS
 
 FEWEST_SAMPLES = 20
 """Smallest number of samples of a usable run."""
@@ -55,17 +56,36 @@ class DivergingError(IdentificationError):
 def suited(request: IdentificationRequest, recordings: Sequence[Recording]) -> IdentificationRequest:
     """Return the request adapted to these recordings.
 
-    A measured supply voltage includes the sag, so the usual command path then needs no term for it.
+    Its command is that of the runs, or the measured channel to drive from. A command path without an angle lacks some
+    terms. A measured supply voltage includes the sag, so the usual command path then needs no term for it.
+
+    Raises:
+        UnusableRuns: The runs are commanded in different ways.
     """
+    kinds = {request.drive_from} if request.drive_from else {run.command.kind for run in recordings}
+    if len(kinds) > 1:
+        words = " and by ".join(f"{COMMANDS[kind].words} ({_named_runs(recordings, kind)})" for kind in sorted(kinds))
+        raise UnusableRuns(f"runs commanded by {words} cannot be fitted together; identify them apart", ())
+    if (command := kinds.pop()) != "position":
+        terms = tuple(term for term in request.command_path if term not in ANGLE_TERMS)
+        return replace(request, command=command, command_path=terms)
     measured = request.supply == "logged" and any("supply_voltage" in run.channels for run in recordings)
     if not measured or request.command_path != COMMAND_PATH_TERMS:
         return request
     return replace(request, command_path=tuple(term for term in COMMAND_PATH_TERMS if term != "supply_sag"))
 
 
-def unused_channels(recordings: Sequence[Recording]) -> list[str]:
-    """Return the channels measured at the motor, which a fit of positions does not use."""
-    return [name for name in MOTOR_CHANNELS if any(name in (*run.channels, *run.unread) for run in recordings)]
+def _named_runs(recordings: Sequence[Recording], kind: str) -> str:
+    return ", ".join([run.id for run in recordings if run.command.kind == kind][:3])
+
+
+def unused_channels(recordings: Sequence[Recording], used: str) -> list[str]:
+    """Return the channels measured at the motor that a fit does not use; used: the one that is its command."""
+    return [
+        name
+        for name in MOTOR_CHANNELS
+        if name != used and any(name in (*run.channels, *run.unread) for run in recordings)
+    ]
 
 
 def require_own_motor(recordings: Sequence[Recording]) -> None:
@@ -148,7 +168,8 @@ def missing_conditions(model: ServoModel, recordings: Sequence[Recording]) -> tu
     by_load = _symbols(free, "load_friction_", "armature")
     if len(loads) == 1 and by_load:
         found.append(f"every run has the same load: record with another mass or length, for {by_load}")
-    if len({r.settings.kp for r in recordings}) == 1 and {"kt", "R"} & set(free):
+    angle = model.control.command == "position"
+    if angle and len({r.settings.kp for r in recordings}) == 1 and {"kt", "R"} & set(free):
         by_gain = _symbols(free, "kt", "R", "error_gain_ratio")
         found.append(f"every run has the same gain: record with another kp, for {by_gain}")
     if "release_braking" in free and all(bool(r.torque_enable.all()) for r in recordings):

@@ -98,7 +98,11 @@ def _wider(p: Parameter) -> tuple[float, float]:
 
 def fastest_goal(recordings: Sequence[Recording]) -> float:
     """Return the largest speed of the goal between two samples [rad/s]."""
-    speeds = (np.abs(np.diff(run.goal_position) / np.diff(run.time)) for run in recordings if run.samples > 1)
+    speeds = (
+        np.abs(np.diff(run.goal) / np.diff(run.time))
+        for run in recordings
+        if run.samples > 1 and run.command.kind == "position"
+    )
     return max((float(speed.max()) for speed in speeds), default=0.0)
 
 

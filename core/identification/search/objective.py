@@ -25,8 +25,7 @@ from core.identification.search.prior import Prior
 from core.kernel.layout import Setup
 from core.kernel.population import LANES, SUMS, population_kernel
 from core.motion.recording import Recording
-from core.motion.simulation import held_commands, initial_velocity, on_grid
-from core.motion.smoothing import savitzky_golay
+from core.motion.simulation import held_commands, initial_velocity, on_grid, piece_samples, smoothed_velocity
 from core.servo.model import ServoModel
 from core.servo.terms import Metric, Supply
 
@@ -40,9 +39,6 @@ VELOCITY_WEIGHT = 0.02
 
 CHUNKS_PER_THREAD = 4
 """Chunks of work per thread: enough that a slow core does not leave the others idle."""
-
-SMOOTHING = 0.05
-"""Smoothing time of the velocity to which a shaft is reset [s]."""
 
 DIVERGED = 1e3
 """Largest residual, for simulations that diverge [rad]."""
@@ -133,6 +129,7 @@ class Batch:
         substeps: list[int] = []
         setups: list[Array] = []
         for recording in recordings:
+            recording = recording.commanded(model.control.command)
             run, step = on_grid(recording, dt)
             n = model.steps_between(step, run.settings)
             steps.append(step)
@@ -149,13 +146,17 @@ class Batch:
         self._first_step = np.cumsum(self.samples * self._substeps) - self.samples * self._substeps
         self._setups = np.array(setups)
         self._first = np.cumsum(self.samples) - self.samples
-        self._resets = np.zeros_like(self.samples)
+        self._resets = np.array([piece_samples(model, step) for step in steps], dtype=np.int64)
         self._goal = _joined(goals)
         self._lasts = _joined(lasts)
         self._enable = _joined(enables)
         self._supply = _joined(supplies)
         self._position = _joined(positions)
         self._velocity = _joined(velocities)
+        if self._resets.any():
+            begun = self._velocity[self._first]
+            self._velocity = self._smoothed_velocity()
+            self._velocity[self._first] = begun
         full = any(model.needs_full_step(recording.settings) for recording in recordings)
         self._kernel = population_kernel(model.control.kernel_law, full, model.kernel_contact, model.leapfrog)
         self._threads = available_threads() if threads is None else max(1, threads)
@@ -198,10 +199,8 @@ class Batch:
         """Return the velocity to which a shaft is reset [rad/s], (N,): slopes of parabolas through a few samples."""
         velocity = self._velocity.copy()
         for first, samples, step in zip(self._first, self.samples, self.steps, strict=True):
-            length = min(2 * max(1, round(0.5 * SMOOTHING / step)) + 1, samples - 1 + samples % 2)
-            if length > 2:
-                part = slice(first, first + samples)
-                velocity[part] = savitzky_golay(self._position[part], length, 2, derivative=1, step=step)
+            part = slice(first, first + samples)
+            velocity[part] = smoothed_velocity(self._position[part], step)
         return velocity
 
     @property

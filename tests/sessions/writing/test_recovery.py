@@ -20,7 +20,7 @@ from core.motion.recording import SAMPLE_DTYPE
 from sessions import Session, SessionError
 from sessions.header import MAX_TEXT
 from sessions.run_file import sandbox
-from sessions.run_file.schema import CHANNEL_DTYPES
+from sessions.run_file.schema import RECORDED_DTYPES
 from sessions.writing.part import PART, row_dtype
 from tests.sessions.writing.steps import Refusal, heard, killed_at, room_of
 
@@ -206,7 +206,7 @@ def test_a_part_of_a_newer_version_waits_for_it(session, header, monkeypatch):
 def test_a_part_of_an_earlier_version_is_recovered(session, header, rows, monkeypatch, lacking):
     names = [name for name in SAMPLE_DTYPE.names if name not in lacking]
     with monkeypatch.context() as then:
-        then.setattr(part_module, "CHANNEL_DTYPES", {name: CHANNEL_DTYPES[name] for name in names})
+        then.setattr(part_module, "RECORDED_DTYPES", {name: RECORDED_DTYPES[name] for name in names})
         sink = session.sink().open(header)
         sink.append(rows(100))
         sink.flush()

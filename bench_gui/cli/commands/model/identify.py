@@ -95,13 +95,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Identify the models, save and print the result."""
     from core.identification.identify import Progress
-    from core.motion.recording import FIT_CHANNELS
+    from core.motion.recording import READ_CHANNELS
     from sessions import Session
     from sessions.results.identification import with_crossvalidation
     from sessions.results.identifying import Watch, run_identification
 
     session = Session.open(arguments.session)
-    recordings, selection = recordings_from(session, arguments, FIT_CHANNELS)
+    recordings, selection = recordings_from(session, arguments, READ_CHANNELS)
     request = _request(arguments, session, recordings[0].settings.servo, selection.runs)
     # Free the list of runs, which is large for long sessions.
     del session
