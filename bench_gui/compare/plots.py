@@ -14,7 +14,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QScrollArea, QToolButton, QWidget
 
 from bench_gui.compare.channels import Shown, shown
-from bench_gui.compare.comparison import MOST_DRAWN, POSITION, Picture
+from bench_gui.compare.comparison import MOST_DRAWN, Picture
 from bench_gui.plots.chart import Chart
 from bench_gui.plots.curves import Curves
 from bench_gui.plots.export import gather
@@ -234,9 +234,10 @@ class ComparePlots(QWidget):
         entries = []
         if any(picture.channel in recording.channels for recording in picture.recordings):
             entries.append(LegendEntry("measured", "measured", line))
-        if picture.channel == POSITION:
+        goal = f"goal_{picture.channel}"
+        if any(goal in recording.channels for recording in picture.recordings):
             entries.append(LegendEntry("goal", "goal", GOAL))
-            self._draw_measured("goal", "goal_position", channel.factor, GOAL, 1)
+            self._draw_measured("goal", goal, channel.factor, GOAL, 1)
         self._draw_measured("measured", picture.channel, channel.factor, line, 2)
         for z, entry in enumerate(picture.models, start=3):
             style = entry.style if wide else entry.style._replace(width=1.0)

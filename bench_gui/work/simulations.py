@@ -19,6 +19,7 @@ from core.base.errors import ServoBenchError
 from core.base.words import counted
 from core.identification.overlay import JudgedRun, overlay, worst_first
 from core.motion.frequency import (
+    NO_ANGLE,
     NO_BAND,
     TOO_SHORT,
     FrequencyResponse,
@@ -158,6 +159,8 @@ def responses(session: Path, run: str, models: Mapping[str, ServoModel]) -> Resp
     driven = driven_stretch(grid.torque_enable)
     if driven.stop - driven.start < FEWEST_DRIVEN:
         return Responses(None, {}, TOO_SHORT)
+    if grid.command.kind != "position":
+        return Responses(None, {}, NO_ANGLE)
     goal = grid.goal_position[driven]
     measured = frequency_response(goal, grid.position[driven], step)
     if measured is None:

@@ -24,6 +24,7 @@ FEWEST = 6
 COHERENT = 0.8
 """Coherence below which noise and friction explain more of the motion than a linear response."""
 NO_BAND = "The goal of this run excites no band of frequencies. Record a chirp or accelerated oscillations."
+NO_ANGLE = "This run was not commanded by an angle."
 TOO_SHORT = "The motor is driven for too few samples in this run."
 
 

@@ -104,7 +104,8 @@ def overlay(recording: Recording, models: Mapping[str, ServoModel], supply: Supp
     figure = new_figure(7.2, 3.9)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2.2, 1))
     run, _ = on_grid(recording)
-    above.plot(run.time, run.goal_position, linewidth=0.8, label="goal", **GOAL_LINE)
+    if run.command.kind == "position":
+        above.plot(run.time, run.goal_position, linewidth=0.8, label="goal", **GOAL_LINE)
     above.plot(run.time, run.position, color=LIGHT.measured, linewidth=1.4, label="measured")
     for label, model in models.items():
         motion = simulate_recording(model, recording, supply=supply)

@@ -110,7 +110,8 @@ class TrimDialog(RunDialog):
     def show_recording(self, recording: Recording) -> None:
         """Draw the run."""
         time = recording.time - recording.time[0]
-        for curve, values in ((self._goal, recording.goal_position), (self._measured, recording.position)):
+        goal = recording.goal_position if recording.command.kind == "position" else recording.position
+        for curve, values in ((self._goal, goal), (self._measured, recording.position)):
             curve.setData(*min_max(time, values * self._unit.per_radian, COLUMNS))
         self.chart.fit()
 

@@ -26,8 +26,10 @@ class Sketch:
 def sketch(recording: Recording, columns: int) -> Sketch:
     """Reduce a recording to two points per column."""
     time = (recording.time - recording.time[0]) / recording.duration
-    low = min(float(recording.position.min()), float(recording.goal_position.min()))
-    high = max(float(recording.position.max()), float(recording.goal_position.max()))
+    # A goal that is no angle is not drawn.
+    goal = recording.goal_position if recording.command.kind == "position" else recording.position
+    low = min(float(recording.position.min()), float(goal.min()))
+    high = max(float(recording.position.max()), float(goal.max()))
     span = high - low
 
     def curve(values: NDArray[np.float64]) -> Points:
@@ -35,4 +37,4 @@ def sketch(recording: Recording, columns: int) -> Sketch:
         flat = np.full(len(y), 0.5) if span <= 0.0 else (y - low) / span
         return np.column_stack((x, flat)).astype(np.float32)
 
-    return Sketch(curve(recording.position), curve(recording.goal_position))
+    return Sketch(curve(recording.position), curve(goal))

@@ -113,7 +113,7 @@ def recording_runs(recordings: Sequence[Recording], kp: float, dt: float | None 
     """Convert recordings for a node with P for the gain kp, at their own time step or at dt [s]."""
     found: list[FitRun] = []
     for recording in recordings:
-        run, step = on_grid(recording, dt)
+        run, step = on_grid(recording.commanded("position"), dt)
         found.append(
             FitRun(
                 id=run.id,
