@@ -64,13 +64,13 @@ WORDS = (
     ("temperature", "temperature temp"),
     ("torque_enable", "enable enabled en"),
     ("position", "position pos angle theta q encoder"),
-    ("time", "time t timestamp stamp elapsed clock"),
+    ("time", "time t timestamp stamp elapsed clock date datetime"),
     ("current", "current i amps"),
     ("position", "measured actual state"),
     ("torque_enable", "torque motor on driven"),
 )
 """Words that name a channel, the most specific first."""
-TORQUE_WORDS = frozenset(("torque", "tor", "tau", "effort"))
+TORQUE_WORDS = frozenset(("torque", "tor", "tau", "effort", "load"))
 """Words of quantities that are no measured channel, and as goals those of a torque."""
 GOAL_WORDS = frozenset(
     ("goal", "target", "setpoint", "reference", "ref", "command", "commanded", "cmd", "desired", "des", "action")
@@ -240,6 +240,8 @@ def guess_columns(table: Table) -> dict[str, Column]:
 def _meaning(column: str) -> tuple[str | None, str]:
     """Return channel and unit that a column's name suggests; None and "" if it suggests none."""
     parts = [part for part in re.split(r"[^\w%°µ]+|_", column) if part]
+    if is_unit_of(last := re.split(r"[./]", column)[-1], "time"):
+        return "time", last
     for count in (2, 1):
         unit = "/".join(parts[-count:])
         rest = _channel_of("_".join(parts[:-count]))
@@ -287,7 +289,8 @@ def _likely_unit(channel: str, values: NDArray[np.float64], angles: Sequence[NDA
     largest = float(np.abs(values).max(initial=0.0))
     match SI_UNITS[channel]:
         case "s":
-            step = float(np.median(np.abs(np.diff(values)))) if len(values) > 1 else 0.0
+            steps = np.abs(np.diff(values))
+            step = float(np.median(steps[steps > 0.0])) if steps.any() else 0.0
             return "" if step < 0.5 else "ms" if step < 500.0 else "us" if step < 5e5 else "ns"
         case "rad":
             largest = max(float(np.abs(angle).max(initial=0.0)) for angle in angles) if angles else largest

@@ -208,7 +208,8 @@ def keys_of_servos(table: Table, used: Sequence[str], count: int) -> tuple[str, 
             continue
         texts = _texts(table, name, count)
         values = [str(text) for text in dict.fromkeys(texts.tolist())]
-        if not 1 < len(values) <= min(MOST_KEYS, len(texts) // 2) or not all(v and "." not in v for v in values):
+        whole = all(value and not set(value) & set(".,") for value in values)
+        if not whole or not 1 < len(values) <= min(MOST_KEYS, len(texts) // 2):
             continue
         changing = np.count_nonzero(texts[1:] != texts[:-1]) / len(texts)
         again = np.count_nonzero(texts[len(values) :] == texts[: -len(values)]) / len(texts)
