@@ -1,14 +1,22 @@
-"""LeRobot data sets (v2.1 and v3.0) as tables: a folder with `meta/info.json` and Parquet parts."""
+"""LeRobot data sets (v2.1 and v3.0) as tables: a folder with `meta/info.json` and Parquet parts.
+
+Values are degrees, or −100 … 100 of each motor's calibrated range (the gripper 0 … 100). Both count from its middle.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from core.base.errors import InputError
 from core.base.guards import is_array, is_object
+from sessions.errors import cause, shown
+from sessions.importers.columns import Column
 from sessions.importers.tables import ParquetTable
-from sessions.strict_json import parse_json
+from sessions.strict_json import number, parse_json
 
 INFO = Path("meta/info.json")
 
@@ -30,6 +38,40 @@ def open_dataset(folder: Path) -> ParquetTable:
 def _names(feature: Any) -> list[str]:
     """Return the names of a feature's elements; some data sets group them, as in {"motors": [...]}."""
     names = feature.get("names") if is_object(feature) else None
-    if is_object(names):
-        names = next(iter(names.values()), None)
-    return [str(name) for name in names] if is_array(names) else []
+    groups = names if is_object(names) else {"": names}
+    return [
+        f"{group}.{name}" if len(groups) > 1 else str(name)
+        for group, members in groups.items()
+        for name in (members if is_array(members) else ())
+    ]
+
+
+def read_calibration(path: Path) -> dict[str, Column]:
+    """Return unit, factor and offset of each motor's values, from the calibration file that LeRobot keeps of a robot.
+
+    Raises:
+        InputError: for any other file.
+    """
+    try:
+        motors = parse_json(path.read_bytes())
+        if not is_object(motors) or not all(map(is_object, motors.values())):
+            raise InputError("it lists no motors")
+        found: dict[str, Column] = {}
+        for motor, facts in motors.items():
+            low, high = (number(facts.get(end), f"{end} of {shown(motor)}") for end in ("range_min", "range_max"))
+            grips = "gripper" in motor
+            scale = (high - low) / (100.0 if grips else 200.0) * (-1.0 if facts.get("drive_mode") else 1.0)
+            found[motor] = Column(motor, "counts", scale, -50.0 * scale if grips else 0.0)
+    except (InputError, OSError) as error:
+        raise InputError(f"{shown(path)}: not a calibration of LeRobot ({cause(error)})") from None
+    return found
+
+
+def calibrated(columns: Mapping[str, Column], calibration: Mapping[str, Column]) -> dict[str, Column]:
+    """Return the columns, those named after a calibrated motor in its unit."""
+    found = dict(columns)
+    for channel in ("goal_position", "position"):
+        for motor, unit in calibration.items():
+            if channel in found and re.search(rf"(?<![^\W_]){re.escape(motor)}(?![^\W_])", found[channel].name):
+                found[channel] = replace(unit, name=found[channel].name)
+    return found

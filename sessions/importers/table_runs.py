@@ -33,6 +33,7 @@ from sessions.importers.columns import (
     is_unit_of,
     parse_columns,
 )
+from sessions.importers.datasets import calibrated
 from sessions.importers.kinds import UnknownTableError
 from sessions.importers.names import FACTS, FIELD, facts_from_name, stem
 from sessions.importers.plausible import check_plausible, rates_in_words
@@ -62,6 +63,8 @@ class TableImport:
     """Column of whose values each makes a run."""
     goal_shift: int = 0
     """Rows by which goals are moved, later if positive: loggers often write the goal of a neighbouring cycle."""
+    calibration: Mapping[str, Column] = field(default_factory=dict[str, Column])
+    """Unit of goals and positions by motor, see `sessions.importers.datasets.read_calibration`."""
     name_pattern: str = ""
     """Pattern of file names without endings, e.g. "{trajectory}_m{mass}_kp{kp}", with fields of FACTS."""
 
@@ -121,7 +124,9 @@ def read_runs(table: Table, path: Path, request: TableImport) -> list[Recording]
     servo = load_servo(str(facts["servo"]))
     bench, settings = _conditions(facts, servo)
     used, goal = _check_names(table, request), goal_of(request.columns)
-    columns, noted = _with_stated_units(table, request.columns)
+    columns, noted = _with_stated_units(table, calibrated(request.columns, request.calibration))
+    if request.calibration and columns == request.columns:
+        raise InputError(f"--calibration: no goal or position is named after {listed([*request.calibration])}")
     raw = table.columns(used)
     count = len(raw[used[0]])
     if count < 2:
@@ -306,8 +311,8 @@ def suggested_command(
 
     Facts that nothing states are placeholders in capital letters, and so is the session if there is none.
     """
-    guess = parse_columns(error.guess)
-    entries = [error.guess] if guess else []
+    guess = calibrated(parse_columns(error.guess), request.calibration)
+    entries = [columns_text(guess)] if guess else []
     entries += [f"{channel.removesuffix('_position')}=COLUMN" for channel in missing_channels(guess)]
     pattern = request.name_pattern or error.pattern
     known = {**required_facts(guess), **({"servo": error.servo} if error.servo else {}), **request.facts}

@@ -325,14 +325,16 @@ def test_export(reach, tmp_path) -> None:
 
 
 def test_import(reach, tmp_path) -> None:
+    (tmp_path / "arm.json").write_text('{"elbow": {"range_min": 900, "range_max": 3100}}')
     words = ["import", "a.csv", "--columns", "time=t:ms,goal=g:deg,position=p:deg", "--from-name", "{trajectory}",
              "--servo", "xl330", "--mass", "0.3", "--length", "0.2", "--arm-mass", "0.04", "--angle-offset", "0.1",
              "--kp", "9", "--ki", "0.5", "--kd", "0.25", "--supply-voltage", "6", "--trajectory", "mine",
              "--where", "id=3", "--where", "a=b=c", "--split-by", "episode", "--goal-shift", "-1",
-             "-o", tmp_path]  # fmt: skip
+             "--calibration", tmp_path / "arm.json", "-o", tmp_path]  # fmt: skip
     paths, place, _, tables = reach("sessions.importers.import_paths", *words).values()
     assert (paths, place, tables.name_pattern) == (["a.csv"], str(tmp_path), "{trajectory}")
     assert (tables.where, tables.split_by, tables.goal_shift) == ({"id": "3", "a=b": "c"}, "episode", -1)
+    assert (tables.calibration["elbow"].unit, tables.calibration["elbow"].scale) == ("counts", 11.0)
     assert tables.facts == {
         "servo": "xl330", "mass": 0.3, "length": 0.2, "arm_mass": 0.04, "angle_offset": 0.1, "kp": 9.0, "ki": 0.5,
         "kd": 0.25, "supply_voltage": 6.0, "trajectory": "mine",

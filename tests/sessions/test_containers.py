@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 from core.base.errors import InputError
+from core.servo.catalogue import load_servo
 from sessions import Session, import_paths
 from sessions.importers import TableImport, UnknownTableError
 from sessions.importers.bags import _numbers
-from sessions.importers.columns import parse_columns
+from sessions.importers.columns import Column, parse_columns
+from sessions.importers.datasets import _names, calibrated, read_calibration
 
 FACTS = {"servo": "xl330", "mass": 0.3, "length": 0.1, "kp": 400}
 DEGREE = math.pi / 180.0
@@ -99,6 +101,55 @@ def test_the_command_proposed_for_a_data_set_imports_it(dataset, tmp_path):
     assert (named["--split-by"], words[2]) == ("episode_index", str(dataset))
     runs = runs_of(dataset, named["--columns"], tmp_path / "s", split_by=named["--split-by"])
     np.testing.assert_allclose(runs[1].position, positions(1, 1) * DEGREE, atol=1e-6)
+
+
+MOTORS = {"shoulder_pan": (1, 0, 900, 3100), "elbow_flex": (3, 1, 1000, 3000), "gripper": (6, 0, 2000, 3500)}
+CALIBRATION = {
+    motor: {"id": id_, "drive_mode": mode, "homing_offset": 17, "range_min": low, "range_max": high}
+    for motor, (id_, mode, low, high) in MOTORS.items()
+}
+
+
+@pytest.mark.parametrize("motor", MOTORS)
+def test_values_of_a_calibrated_range_are_what_lerobot_makes_of_counts(tmp_path, motor):
+    """As its `MotorsBus._normalize` has it, turned back into the angle from the middle of the range."""
+    (tmp_path / "arm.json").write_text(json.dumps(CALIBRATION))
+    [column] = calibrated({"position": Column(f"action.{motor}.pos")}, read_calibration(tmp_path / "arm.json")).values()
+    _, mode, low, high = MOTORS[motor]
+    counts = np.linspace(low, high, 7)
+    share = (counts - low) / (high - low)
+    if motor == "gripper":
+        logged = 100.0 * (1.0 - share if mode else share)
+    else:
+        logged = (200.0 * share - 100.0) * (-1.0 if mode else 1.0)
+    expected = (counts - (low + high) / 2.0) * 2.0 * math.pi / 4096.0
+    np.testing.assert_allclose(column.in_si(logged, "position", load_servo("sts3215")), expected, atol=1e-12)
+
+
+def test_the_command_proposed_with_a_calibration_states_its_factors(dataset, tmp_path):
+    (tmp_path / "arm.json").write_text(json.dumps(CALIBRATION))
+    request = TableImport(facts=FACTS, calibration=read_calibration(tmp_path / "arm.json"))
+    with pytest.raises(
+        UnknownTableError, match=r"goal=action.elbow_flex.pos:counts\*-10,position=\S*_flex.pos:counts\*-10' "
+    ):
+        import_paths([dataset], tmp_path / "s", tables=request)
+    columns = "time=timestamp,goal=action.elbow_flex.pos,position=observation.state.elbow_flex.pos"
+    run = runs_of(dataset, columns, tmp_path / "s", split_by="episode_index", calibration=request.calibration)[1]
+    np.testing.assert_allclose(run.position, positions(1, 1) * -10.0 * 2.0 * math.pi / 4096.0, atol=1e-6)
+    with pytest.raises(InputError, match="no goal or position is named after wrist"):
+        runs_of(dataset, columns, tmp_path / "t", calibration={"wrist": Column("wrist", "counts")})
+
+
+@pytest.mark.parametrize("content", ["", "[]x", '{"elbow": {"range_min": 1}}', '{"elbow": 3}'])
+def test_another_file_than_a_calibration_is_refused(tmp_path, content):
+    (tmp_path / "arm.json").write_text(content)
+    with pytest.raises(InputError, match=r"arm\.json: not a calibration of LeRobot"):
+        read_calibration(tmp_path / "arm.json")
+
+
+def test_all_groups_of_names_are_used():
+    assert _names({"names": {"left": ["a", "b"], "right": ["a", "b"]}}) == ["left.a", "left.b", "right.a", "right.b"]
+    assert _names({"names": {"motors": ["a", "b"]}}) == _names({"names": ["a", "b"]}) == ["a", "b"]
 
 
 def test_a_data_set_is_found_in_a_folder_and_its_other_files_are_no_runs(dataset, tmp_path):

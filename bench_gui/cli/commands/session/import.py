@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import any_int, any_number
@@ -56,6 +57,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=0,
         metavar="ROWS",
         help="move goals by rows, e.g. -1 if each goal is logged one row late (default: 0)",
+    )
+    table.add_argument(
+        "--calibration",
+        metavar="FILE",
+        help="LeRobot's calibration file, for goals and positions from -100 to 100; replaces their units",
     )
     table.add_argument("--servo", metavar="SERVO", help="catalogue name (see bench models) or servo file")
     table.add_argument("--mass", type=any_number, metavar="KG", help="mass of the load")
@@ -115,6 +121,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _tables(arguments: argparse.Namespace) -> TableImport:
     from sessions.importers import TableImport
     from sessions.importers.columns import parse_columns
+    from sessions.importers.datasets import read_calibration
 
     return TableImport(
         columns=parse_columns(arguments.columns or ""),
@@ -123,6 +130,7 @@ def _tables(arguments: argparse.Namespace) -> TableImport:
         where=dict(map(_condition, arguments.where)),
         split_by=arguments.split_by,
         goal_shift=arguments.goal_shift,
+        calibration=read_calibration(Path(arguments.calibration)) if arguments.calibration else {},
     )
 
 
