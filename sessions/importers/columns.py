@@ -105,10 +105,13 @@ class Column:
 
     def entry(self, channel: str, other_unit: str = "") -> str:
         """Return this column as an entry of `--columns`, in another unit if one is given."""
-        unit = other_unit or self.unit or (SI_UNITS[channel] if ":" in self.name else "")
-        unit += f"*{self.scale:.12g}" if self.scale != 1.0 else ""
-        unit += f"{self.shift:+.12g}" if self.shift else ""
+        unit = self.unit_text(other_unit or self.unit or (SI_UNITS[channel] if ":" in self.name else ""))
         return f"{channel.removesuffix('_position')}={self.name}{':' if unit else ''}{unit}"
+
+    def unit_text(self, unit: str) -> str:
+        """Return a unit followed by factor and offset, as in deg*-1+90."""
+        scale = f"*{self.scale:.12g}" if self.scale != 1.0 else ""
+        return f"{unit}{scale}{f'{self.shift:+.12g}' if self.shift else ''}"
 
     def factor(self, channel: str, servo: ServoSpec) -> float:
         """Return the factor of the unit to SI units.
@@ -144,7 +147,7 @@ def parse_columns(text: str) -> dict[str, Column]:
         if not equals or not right.strip():
             raise InputError(f"--columns: {shown(entry)!r} is not CHANNEL=COLUMN[:UNIT], e.g. position=pos:deg")
         channel = channel_named(word.strip())
-        column = _column(right.strip(), channel)
+        column = parse_column(right.strip(), channel)
         channel = goal_channel(channel, column.unit)
         if channel in found:
             raise InputError(f"--columns: {channel} is given twice")
@@ -191,7 +194,12 @@ def channel_named(text: str) -> str:
     return channel
 
 
-def _column(text: str, channel: str) -> Column:
+def parse_column(text: str, channel: str) -> Column:
+    """Parse a column with its unit, as in goal_deg:deg*-1+90.
+
+    Raises:
+        InputError: for an unknown unit.
+    """
     match = _ENTRY.fullmatch(text)
     if match is None:
         raise InputError(f"--columns: {shown(text)!r} is not COLUMN[:UNIT]")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ from core.servo.catalogue import servos
 
 if TYPE_CHECKING:
     from sessions.importers import TableImport, UnknownTableError
+    from sessions.importers.columns import Column
 
 CHANNELS = {
     "time": "Time",
@@ -35,6 +37,7 @@ CHANNELS = {
     "command_time": "Time of the goal",
 }
 """Channels of a table, with labels."""
+UNIT_TIP = "Unit of {}; a factor and an offset may follow it, as in *-1+90"
 NONE = "—"
 FACTS = (
     ("mass", "Load *", "Mass at the end of the rod", "kg", 0.0, 1e6, 4, NONE),
@@ -124,14 +127,16 @@ class TableDialog(RunDialog):
                 else units_of(channel)
             )
             column = choice(text, f"Column with {channel}", [(NONE, ""), *((name, name) for name in self._names)])
-            unit = choice(f"Unit of {text}", f"Unit of {channel}", [(each, each) for each in units])
+            unit = choice(f"Unit of {text}", UNIT_TIP.format(channel), [(each, each) for each in units])
+            unit.setEditable(True)
+            unit.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
             column.setMinimumWidth(150)
             grid.addWidget(caption_of(column, f"{text} *" if needed else text), row, 0)
             grid.addWidget(column, row, 1)
             grid.addWidget(unit, row, 2)
-            for box, kept in ((column, self.columns), (unit, self.units)):
-                kept[channel] = box
-                box.currentIndexChanged.connect(self._check)
+            self.columns[channel], self.units[channel] = column, unit
+            column.currentIndexChanged.connect(self._check)
+            unit.editTextChanged.connect(self._check)
         row = len(CHANNELS) + 1
         self.split: QComboBox = choice(
             "A run of each", "Column of whose values each makes a run", [(NONE, ""), *((n, n) for n in self._names)]
@@ -185,22 +190,14 @@ class TableDialog(RunDialog):
             if channel in self.columns and column.name in self._names:
                 self.columns[channel].setCurrentIndex(self.columns[channel].findData(column.name))
                 unit = self.units[channel]
-                stated = column.unit or units_of(named)[0]
-                if unit.findData(stated) < 0:
-                    unit.addItem(stated, stated)
-                unit.setCurrentIndex(max(0, unit.findData(stated)))
+                unit.setCurrentText(column.unit_text(column.unit or units_of(named)[0]))
 
     def _answer(self) -> tuple[TableImport, str]:
+        """Return the answer and the meaning of the columns; raises InputError for an unknown unit."""
         from sessions.importers import TableImport
-        from sessions.importers.columns import Column, columns_text, goal_channel
+        from sessions.importers.columns import columns_text
 
-        columns = {
-            goal_channel(channel, self.units[channel].currentData()): Column(
-                box.currentData(), self.units[channel].currentData()
-            )
-            for channel, box in self.columns.items()
-            if box.currentData()
-        }
+        columns = dict(self._column(channel) for channel, box in self.columns.items() if box.currentData())
         facts = {name: box.value() for name, box in self.facts.items() if box.value()}
         servo = {"servo": self.servo.currentData()} if self.servo.currentData() else {}
         pattern = self.pattern.text().strip()
@@ -214,12 +211,30 @@ class TableDialog(RunDialog):
         )
         return request, columns_text(columns)
 
+    def _column(self, channel: str) -> tuple[str, Column]:
+        """Return the channel, that of a goal by its unit, and its column; raises InputError for another unit."""
+        from sessions.importers.columns import goal_channel, is_unit_of, parse_column
+
+        box = self.units[channel]
+        with contextlib.suppress(InputError):
+            column = parse_column(f"{self.columns[channel].currentData()}:{box.currentText().strip()}", channel)
+            named = goal_channel(channel, column.unit)
+            if is_unit_of(column.unit.partition(":")[0], named):
+                return named, column
+        units = ", ".join(box.itemText(place) for place in range(box.count()))
+        raise InputError(
+            f"the unit of {CHANNELS[channel].lower()} is one of {units}; a factor and an offset may follow"
+        )
+
     def _check(self) -> None:
         """Enable the import once nothing is missing, else show the missing entry."""
         from sessions.importers.table_runs import stem
 
-        answer, _ = self._answer()
-        trouble = answer.trouble(next((path for path in self._files if stem(path) != path.name), None))
+        try:
+            answer, _ = self._answer()
+            trouble = answer.trouble(next((path for path in self._files if stem(path) != path.name), None))
+        except InputError as error:
+            trouble = str(error)
         for channel, unit in self.units.items():
             unit.setEnabled(bool(self.columns[channel].currentData()))
         trouble = capitalised(trouble)

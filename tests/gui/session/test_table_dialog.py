@@ -10,6 +10,7 @@ from bench_gui.shell.tasks import BENCH
 
 FIRST_SEEN = BENCH
 
+UNITS = "The unit of position is one of rad, mrad, deg, rev, counts; a factor and an offset may follow"
 TIME = 0.01 * np.arange(200)
 
 
@@ -34,7 +35,7 @@ def dropped(person, path):
 
 def chosen(dialog):
     return {
-        channel: (box.currentData(), dialog.units[channel].currentData())
+        channel: (box.currentData(), dialog.units[channel].currentText())
         for channel, box in dialog.columns.items()
         if box.currentData()
     }
@@ -85,6 +86,28 @@ def test_a_table_is_imported_once_it_is_understood(person, table):
     again.import_button.click()
     person.until(lambda: "XL330-M288, 0.52 N·m, cannot hold" in person.message)
     assert len(library.runs) == 1
+
+
+def test_a_factor_and_an_offset_may_follow_a_unit(person, table):
+    dialog = dropped(person, table)
+    dialog.servo.setCurrentIndex(dialog.servo.findData("xl330"))
+    for name, value in {"mass": 0.3, "length": 0.12, "kp": 400.0}.items():
+        dialog.facts[name].setValue(value)
+    unit = dialog.units["position"]
+    for typed, said in (("degs", UNITS), ("", UNITS), ("s", UNITS), ("deg", "The import checks")):
+        unit.setCurrentText(typed)
+        assert said in dialog.reason.text()
+        assert dialog.import_button.isEnabled() == (typed == "deg")
+    dialog.units["goal_position"].setCurrentText("deg*-1+90")
+    unit.setCurrentText(" deg*-1+90")
+    assert dialog.import_button.isEnabled()
+    dialog.import_button.click()
+    library = person.controller.library
+    person.until(lambda: len(library.runs) == 1)
+    [recording] = library.session.load_all()
+    np.testing.assert_allclose(recording.position, np.radians(90.0 - 38 * np.sin(2 * TIME)), atol=1e-5)
+    (table.parent / "other.csv").write_text(table.read_text())
+    assert chosen(dropped(person, table.parent / "other.csv"))["position"] == ("angle", "deg*-1+90")
 
 
 @pytest.mark.parametrize(("mass", "length"), [("0.49", "0.1"), ("0,49", "0,1")])
