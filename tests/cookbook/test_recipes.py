@@ -40,6 +40,8 @@ def needs(module):
         "cookbook/bam",
         "own_recordings",
         "robot_logs",
+        pytest.param("lerobot", marks=needs("pyarrow")),
+        pytest.param("ros", marks=needs("rosbags")),
         "python",
         pytest.param(
             "cookbook/mujoco", marks=[needs("mujoco"), pytest.mark.exhaustive("an engine; tests of exports run it")]
