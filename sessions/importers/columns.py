@@ -37,7 +37,7 @@ _SPELLINGS = (
     ("rad", 1.0, "rad radian radians"),
     ("rad", 1e-3, "mrad"),
     ("rad", math.pi / 180.0, "deg ° degree degrees"),
-    ("rad", 2.0 * math.pi, "rev turn turns"),
+    ("rad", 2.0 * math.pi, "rev turn turns rot rotations"),
     ("rad", math.nan, "counts count ticks tick"),
     ("rad/s", 1.0, "rad/s"),
     ("rad/s", math.pi / 180.0, "deg/s °/s dps"),

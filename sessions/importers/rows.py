@@ -38,7 +38,7 @@ LONGEST_GAP, MOST_STEPS = 2.0, 20.0
 TURN, SMOOTH = 2.0 * math.pi, 98.0
 """A turn [rad]; percentile of the other steps that must be far smaller for a jump to be one of a turn."""
 KEY_WORDS = frozenset(
-    ("id", "dxl", "servo", "motor", "joint", "actuator", "axis", "device", "episode", "trial", "name")
+    ("id", "dxl", "servo", "motor", "joint", "actuator", "axis", "device", "episode", "trial", "test", "name")
 )
 QUANTITIES = frozenset(word for _, words in WORDS for word in words.split()) - KEY_WORDS | GOAL_WORDS | TORQUE_WORDS
 """Words of columns that hold no keys."""

@@ -229,17 +229,22 @@ class TextTable:
 class ArrayTable:
     """Columns in memory, from NPZ and JSON files."""
 
-    note, units = "", ()
+    note = ""
 
     def __init__(
-        self, columns: Mapping[str, NDArray[Any]], elements: Mapping[str, Sequence[str]] | None = None
+        self,
+        columns: Mapping[str, NDArray[Any]],
+        elements: Mapping[str, Sequence[str]] | None = None,
+        units: tuple[str, ...] = (),
     ) -> None:
         """Create the table.
 
         Args:
             columns: Arrays (n,) or (n, m) by name; element k of the latter is the column "name[k]".
             elements: Names of the elements of some columns, which become "name.element".
+            units: Units of the columns, if the file states them.
         """
+        self.units = units
         self._columns: dict[str, NDArray[Any]] = {}
         for name, values in columns.items():
             if values.ndim == 1:
@@ -509,7 +514,24 @@ def _arrow_array(column: Any) -> NDArray[Any]:
     return flat.reshape(len(column), size) if whole else np.empty(len(column), object)
 
 
+SYSID = {"test": "", "time": "s", "goal_voltage": "V", "position": "turns", "velocity": "turn/s"}
+"""Columns of WPILib's SysId and their units; it keeps rotations, whatever unit it shows."""
+
+
+def _open_sysid(data: Mapping[str, Any]) -> ArrayTable:
+    """Open the tests of WPILib's SysId, rows of [time, voltage, position, velocity] by the test's name."""
+    tests = {test: rows for test, rows in data.items() if is_array(rows)}
+    rows = [[test, *row] for test, rows in tests.items() for row in rows if is_array(row)]
+    if not rows or any(len(row) != len(SYSID) for row in rows):
+        raise InputError("not tests of one mechanism by WPILib's SysId, rows of time, voltage, position and velocity")
+    columns = zip(SYSID, zip(*rows, strict=True), strict=True)
+    return ArrayTable({name: np.array(values, object) for name, values in columns}, units=tuple(SYSID.values()))
+
+
 def _open_json(content: bytes) -> ArrayTable:
+    data = parse_json(content)
+    if is_object(data) and "sysid" in data:
+        return _open_sysid(data)
     columns: dict[str, NDArray[Any]] = {}
 
     def walk(data: Any, name: str) -> None:
@@ -524,7 +546,7 @@ def _open_json(content: bytes) -> ArrayTable:
                 numbers = [math.nan if value is None else value for value in data]
                 columns[name] = np.array(data, object) if texts else np.array(numbers, np.float64)
 
-    walk(parse_json(content), "")
+    walk(data, "")
     lengths = Counter(map(len, columns.values()))
     usual = max(lengths, key=lambda length: (lengths[length], length), default=0)
     columns = {name: values for name, values in columns.items() if len(values) == usual}

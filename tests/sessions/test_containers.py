@@ -15,8 +15,10 @@ from core.servo.catalogue import load_servo
 from sessions import Session, import_paths
 from sessions.importers import TableImport, UnknownTableError
 from sessions.importers.bags import _numbers
-from sessions.importers.columns import Column, parse_columns
+from sessions.importers.columns import Column, guess_columns, parse_columns
 from sessions.importers.datasets import _names, calibrated, read_calibration
+from sessions.importers.rows import guess_rows
+from sessions.importers.tables import open_table
 
 FACTS = {"servo": "xl330", "mass": 0.3, "length": 0.1, "kp": 400}
 DEGREE = math.pi / 180.0
@@ -156,6 +158,39 @@ def test_a_data_set_is_found_in_a_folder_and_its_other_files_are_no_runs(dataset
     (tmp_path / "other.txt").write_text("no recording")
     columns = "time=timestamp,goal=action.elbow_flex.pos:deg,position=observation.state.elbow_flex.pos:deg"
     assert len(runs_of(tmp_path, columns, tmp_path / "s", split_by="episode_index")) == EPISODES
+
+
+# WPILib
+
+TESTS = ("slow-forward", "slow-backward", "fast-forward", "fast-backward")
+
+
+def sysid(path, units="Radians", width=4):
+    """Write tests as WPILib's SysId does, one after the other on one clock, in rotations of the output."""
+    data = {"sysid": True, "test": "Arm", "units": units, "unitsPerRotation": 2.0 * math.pi}
+    for place, test in enumerate(TESTS):
+        columns = (
+            30.0 * place + TIME,
+            3.0 * np.sin(TIME),
+            positions(place, 1) / 360.0,
+            np.gradient(positions(place, 1), TIME) / 360.0,
+        )
+        data[test] = np.column_stack([*columns, *columns[2:]])[:, :width].tolist()
+    path.write_text(json.dumps(data))
+    return path
+
+
+def test_the_tests_of_sysid_are_a_table(tmp_path):
+    table = open_table(sysid(tmp_path / "arm.json").read_bytes(), ".json")
+    found = table.columns(["time", "goal_voltage", "position", "velocity"])
+    assert (table.names, len(found["time"])) == (("test", *found), 4 * len(TIME))
+    columns = guess_columns(table)
+    servo = load_servo("xl330")
+    wanted = np.concatenate([positions(place, 1) for place in range(4)]) * DEGREE
+    np.testing.assert_allclose(columns["position"].in_si(found["position"], "position", servo), wanted, atol=1e-12)
+    assert (columns["velocity"].unit, guess_rows(table, "time", [*found])) == ("turn/s", {"split_by": "test"})
+    with pytest.raises(InputError, match="not tests of one mechanism by WPILib's SysId"):
+        open_table(sysid(tmp_path / "drive.json", width=6).read_bytes(), ".json")
 
 
 # ROS

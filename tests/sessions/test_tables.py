@@ -123,7 +123,7 @@ ONE_IN_SI = {
     "rad radian radians": ("position", 1.0),
     "mrad": ("position", 0.001),
     "deg ° degree degrees": ("position", 0.017453292519943295),
-    "rev turn turns": ("position", 6.283185307179586),
+    "rev turn turns rot rotations": ("position", 6.283185307179586),
     "counts count ticks tick": ("position", 0.0015339807878856412),
     "counts:1000": ("position", 0.006283185307179587),
     "rad/s": ("velocity", 1.0),
