@@ -78,7 +78,9 @@ def tidied(channels: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]
     repeated[:1] = False
     given = ~np.isnan(channels[GOAL])
     there = ~np.isnan(channels["time"]) & ~np.isnan(channels["position"])
-    lost = int(np.sum(~there & ~repeated))
+    empty = np.isnan(channels["time"]) & np.isnan(channels["position"]) & ~given
+    repeated &= ~empty
+    lost = int(np.sum(~there & ~repeated & ~empty))
     apart = lost > 0 and np.sum(there & ~given) > APART * np.sum(there)
     if not apart and lost > MOST_LOST * count:
         raise InputError(f"{lost} of {count} rows have no time or no position, more than {MOST_LOST:.0%}")
@@ -100,6 +102,7 @@ def tidied(channels: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]
         counted(number, *what)
         for number, what in (
             (int(np.sum(repeated)), ("repeated row",)),
+            (int(np.sum(empty)), ("empty row",)),
             (0 if apart else lost, ("row without a time or position", "rows without a time or position")),
             (int(np.sum(there & ~started)), (f"row before {first}", f"rows before {first}")),
         )

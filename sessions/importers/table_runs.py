@@ -117,10 +117,7 @@ def read_runs(table: Table, path: Path, request: TableImport) -> list[Recording]
     """
     if not request.columns:
         raise unknown_table(table)
-    facts = {**request.facts, **facts_from_name(stem(path), request.name_pattern)}
-    for fact, value in required_facts(request.columns).items():
-        if fact not in facts:
-            raise InputError(f"{fact} is not given: add --{fact} {value}, or {{{fact}}} to --from-name")
+    facts = _facts(path, request)
     servo = load_servo(str(facts["servo"]))
     bench, settings = _conditions(facts, servo)
     used, goal = _check_names(table, request), goal_of(request.columns)
@@ -135,23 +132,29 @@ def read_runs(table: Table, path: Path, request: TableImport) -> list[Recording]
         check_keys(table, used, count)
     noted += [f"{table.note} left out"] if table.note else []
     recordings: list[Recording] = []
+    refused: dict[str, str] = {}
     for key, rows in groups(table, count, request.where, request.split_by):
+        run = f"{request.split_by} {key}: " if key else ""
         try:
             channels, places, left_out = tidied(
                 shifted(_channels(table, raw, rows, columns, servo), request.goal_shift)
             )
             check_clock(channels["time"], rows[places], table, used, count)
-            channels, turned = unwrapped(channels, goal == "goal_position")
+        except InputError as error:
+            refused[run] = str(error)
+            continue
+        channels, turned = unwrapped(channels, goal == "goal_position")
+        try:
             check_plausible(channels, columns, bench, servo)
         except InputError as error:
-            raise InputError(f"{request.split_by} {key}: {error}" if key else str(error)) from None
-        run = stem(path) + (f"-{key}" if key else "")
+            raise InputError(f"{run}{error}") from None
+        title = stem(path) + (f"-{key}" if key else "")
         notes = [*noted, *left_out, *turned, *rates_in_words(channels)]
         channels[goal] = channels.pop(GOAL)
         recordings.append(
             Recording(
-                id=name_of_file(f"{run}{path.name[len(stem(path)) :]}"),
-                trajectory=canonical_name(name(facts.get("trajectory", _as_name(run)), "trajectory")),
+                id=name_of_file(f"{title}{path.name[len(stem(path)) :]}"),
+                trajectory=canonical_name(name(facts.get("trajectory", _as_name(title)), "trajectory")),
                 bench=bench,
                 settings=settings,
                 channels={channel: channels[channel] for channel in CHANNEL_DTYPES if channel in channels},
@@ -164,7 +167,27 @@ def read_runs(table: Table, path: Path, request: TableImport) -> list[Recording]
                 },
             )
         )
+    return _noting(recordings, refused)
+
+
+def _noting(recordings: list[Recording], refused: Mapping[str, str]) -> list[Recording]:
+    """Return the recordings, the first with a note on runs that are refused; raises InputError if most runs are."""
+    for run, reason in refused.items():
+        if len(refused) > len(recordings):
+            raise InputError(f"{run}{reason}")
+        before = recordings[0].provenance
+        left_out = "; ".join(filter(None, (before.get("left_out"), f"left out {run}{reason}")))
+        recordings[0] = replace(recordings[0], provenance={**before, "left_out": left_out})
     return recordings
+
+
+def _facts(path: Path, request: TableImport) -> dict[str, float | str]:
+    """Return the facts of a file's runs; raises InputError if one is missing."""
+    facts = {**request.facts, **facts_from_name(stem(path), request.name_pattern)}
+    for fact, value in required_facts(request.columns).items():
+        if fact not in facts:
+            raise InputError(f"{fact} is not given: add --{fact} {value}, or {{{fact}}} to --from-name")
+    return facts
 
 
 def _with_stated_units(table: Table, columns: Mapping[str, Column]) -> tuple[dict[str, Column], list[str]]:
@@ -176,7 +199,7 @@ def _with_stated_units(table: Table, columns: Mapping[str, Column]) -> tuple[dic
         if not column.unit and unit and is_unit_of(unit, channel):
             found[channel] = replace(column, unit=unit)
             taken.append(f"{column.name} in {unit}")
-    return found, [f"units read from the line below the names: {', '.join(taken)}"] if taken else []
+    return found, [f"units read from the file: {', '.join(taken)}"] if taken else []
 
 
 def _as_name(stem: str) -> str:

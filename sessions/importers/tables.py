@@ -353,7 +353,7 @@ def _is_value(cell: str) -> bool:
     if _is_number(text) or text in FLAGS:
         return True
     try:
-        datetime.fromisoformat(text.upper())
+        _moment(text)
     except ValueError:
         return False
     return True
@@ -371,9 +371,17 @@ def _date(cell: str) -> float:
     """Return a date as microseconds since 1970, which a float holds exactly."""
     if cell.strip().lower() in MISSING:
         return math.nan
-    date = datetime.fromisoformat(cell.strip())
+    date = _moment(cell)
     since = date.replace(tzinfo=date.tzinfo or UTC) - datetime(1970, 1, 1, tzinfo=UTC)
     return float(since // timedelta(microseconds=1))
+
+
+def _moment(cell: str) -> datetime:
+    """Return a date, also one as in 31.12.2026, or a time of day, as of one day; raises ValueError for other text."""
+    text = re.sub(
+        r"^(\d\d?)\.(\d\d?)\.(\d{4})", lambda found: f"{found[3]}-{found[2]:0>2}-{found[1]:0>2}", cell.strip()
+    )
+    return datetime.fromisoformat((f"1970-01-01 {text}" if text[2:3] == ":" else text).upper())
 
 
 def plain(cell: str) -> str:

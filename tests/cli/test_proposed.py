@@ -74,7 +74,14 @@ NAMES = [
 ]
 CLOCKS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 TIMES = ["t", "time", "timestamp", "elapsed", "t_{}", "time [{}]", "stamp ({})", "{}"]
-DATES = ["%Y-%m-%dT%H:%M:%S.%f", "%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S.%fZ", "%Y-%m-%dT%H:%M:%S.%f+02:00"]
+DATES = [
+    "%Y-%m-%dT%H:%M:%S.%f",
+    "%Y-%m-%d %H:%M:%S.%f",
+    "%Y-%m-%dT%H:%M:%S.%fZ",
+    "%Y-%m-%dT%H:%M:%S.%f+02:00",
+    "%H:%M:%S.%f",
+    "%d.%m.%Y %H:%M:%S.%f",
+]
 ANGLES = {"rad": 1.0, "deg": 57.29577951308232, "counts": 651.8986469044033, "turns": 0.15915494309189535}
 OTHERS = ["current_mA", "motor_current", "torque", "effort", "temp", "note", "on", "joint_2_load", "phase", "Vbus [V]"]
 KINDS = ["csv", "csv", "csv", "csv.gz", "tsv", "npz", "json", "parquet"]

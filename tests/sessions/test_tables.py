@@ -594,11 +594,11 @@ MENDED = {
     ),
     "half a last line": (csv([*rows(), "3.0,4"]), [], "half a last line left out"),
     "half a number": (csv([*rows(), "3.0,4,-"])[:-1] + "e", [], "half a last line left out"),
-    "units": (csv(["[s],(deg),deg", *rows()]), [], "units read from the line below the names: t in s"),
+    "units": (csv(["[s],(deg),deg", *rows()]), [], "units read from the file: t in s"),
     "everything": (
         csv(["s,deg,deg", *changed(rows(), {3}, without_position), rows()[-1], "3.0"]),
         [3],
-        "units read from the line below the names: t in s; half a last line left out; 1 repeated row and 1 row without "
+        "units read from the file: t in s; half a last line left out; 1 repeated row and 1 row without "
         "a time or position left out",
     ),
 }
@@ -860,6 +860,28 @@ def test_a_hundred_episodes_are_split(write):
     lines = [f"{line},{take}" for take in range(100) for line in rows({k: v[:20] for k, v in SOUND.items()})]
     with pytest.raises(InputError, match="--split-by 'ep'"):
         imported(write(csv(lines, "t,goal,pos,ep")))
+
+
+def test_an_episode_whose_rows_are_no_run_is_left_out_and_said(write):
+    takes = [[f"{line},{take}" for line in rows({**SOUND, "pos": (1.0 - 0.1 * take) * POSITION})] for take in range(3)]
+    takes[1].insert(5, takes[1][3])
+    lines = [line for take in takes for line in take]
+    runs, note = imported(write(csv(lines, "t,goal,pos,take")), split_by="take")
+    assert [run.trajectory for run in runs] == ["run-0", "run-2"]
+    assert note.startswith("left out take 1: line 307: time goes from 0.040000 to 0.030000 s")
+    with pytest.raises(InputError, match="take 1: line 7: time goes from"):
+        imported(write(csv(takes[1], "t,goal,pos,take"), "b.csv"), split_by="take")
+
+
+def test_rows_without_anything_are_no_repeats(write):
+    blank = [*rows()[:100], *[",,"] * 400, *rows()[100:]]
+    assert imported(write(csv(blank)))[1] == "400 empty rows left out"
+
+
+@pytest.mark.parametrize("form", ["10:00:{:06.3f}", "01.12.2026 10:00:{:06.3f}", "1.2.2026 23:59:{:06.3f}"])
+def test_times_of_day_and_days_first_are_times(write, form):
+    lines = [f"{form.format(t)},{line.split(',', 1)[1]}" for t, line in zip(TIME, rows(), strict=True)]
+    np.testing.assert_allclose(read(write(csv(lines))).time, TIME, atol=1e-6)
 
 
 def test_a_clock_in_nanoseconds_is_named(write):
