@@ -72,6 +72,8 @@ WORDS = (
 """Words that name a channel, the most specific first."""
 TORQUE_WORDS = frozenset(("torque", "tor", "tau", "effort", "load"))
 """Words of quantities that are no measured channel, and as goals those of a torque."""
+ENABLE_WORDS = frozenset(("enable", "enabled", "en"))
+"""Words of a switch, also beside a torque."""
 GOAL_WORDS = frozenset(
     ("goal", "target", "setpoint", "reference", "ref", "command", "commanded", "cmd", "desired", "des", "action")
 )
@@ -261,7 +263,7 @@ def _meaning(column: str) -> tuple[str | None, str]:
 def _is_switch(column: str, cells: Sequence[str]) -> bool:
     """Return True if a column holds on and off; one named after the torque must be on once, or it may be a torque."""
     states = set(_numbers(cells))
-    sure = _words_of(column) & {"enable", "enabled", "en"}
+    sure = _words_of(column) & ENABLE_WORDS
     return len(states) > 0 and states <= {0.0, 1.0} and (bool(sure) or 1.0 in states)
 
 
@@ -276,7 +278,7 @@ def _channel_of(text: str) -> str | None:
     base = next((channel for channel, known in WORDS if said & set(known.split())), None)
     if not said & GOAL_WORDS:
         return base
-    if base is None and said & TORQUE_WORDS:
+    if base in (None, "torque_enable") and said & TORQUE_WORDS and not said & ENABLE_WORDS:
         return "goal_torque"
     named = {None: "position", "supply_voltage": "voltage"}.get(base, base)
     return "command_time" if base == "time" else f"goal_{named}" if named in COMMANDS else None

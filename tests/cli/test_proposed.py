@@ -84,6 +84,7 @@ DATES = [
 ]
 ANGLES = {"rad": 1.0, "deg": 57.29577951308232, "counts": 651.8986469044033, "turns": 0.15915494309189535}
 OTHERS = ["current_mA", "motor_current", "torque", "effort", "temp", "note", "on", "joint_2_load", "phase", "Vbus [V]"]
+COMMANDS = ["goal_voltage", "cmd_current_A", "torque_cmd", "target_velocity", "desired duty", "voltage setpoint [V]"]
 KINDS = ["csv", "csv", "csv", "csv.gz", "tsv", "npz", "json", "parquet"]
 STEMS = ["log", "run 7", "-x", "it's", "sin_sin_m0.05_kp400", "xl330_slow_m0.05_l0.1_kp400", "2026-01-01_test"]
 
@@ -122,10 +123,13 @@ def clock(shape, time):
 
 
 def angles(shape, goal, position):
-    """Names and values of the columns of angles; turns are named, or they would pass for radians."""
+    """Names and values of the columns of goal and position; turns are named, or they would pass for radians."""
     unit = shape.one(list(ANGLES))
     ending = shape.one(["_{}", " [{}]", " ({})"] + ["", "", ""] * (unit != "turns")).format(unit)
     for name, angle in zip(shape.one(NAMES).split("/"), (goal, position), strict=True):
+        if angle is goal and shape.maybe(0.2):
+            yield shape.one(COMMANDS), goal.tolist()
+            continue
         values = angle * ANGLES[unit]
         yield f"{name}{ending}", (np.round(2048 + values) if unit == "counts" else values).tolist()
 
@@ -157,7 +161,7 @@ def text(shape, names, rows, delimiter):
 
     lines = [delimiter.join(map(cell, row)) for row in rows]
     above = ["# rig 3", ""] if shape.maybe() else []
-    half = [lines[-1][: len(lines[-1]) // 2]] if shape.maybe() else []
+    half = [lines[-1].split(delimiter)[0]] if shape.maybe() else []
     return shape.one(["\n", "\r\n"]).join([*above, delimiter.join(names), *lines, *half]).encode()
 
 

@@ -189,6 +189,13 @@ def test_the_tests_of_sysid_are_a_table(tmp_path):
     wanted = np.concatenate([positions(place, 1) for place in range(4)]) * DEGREE
     np.testing.assert_allclose(columns["position"].in_si(found["position"], "position", servo), wanted, atol=1e-12)
     assert (columns["velocity"].unit, guess_rows(table, "time", [*found])) == ("turn/s", {"split_by": "test"})
+    words = suggested(tmp_path / "arm.json", tmp_path / "s")
+    named = dict(zip(words[3::2], words[4::2], strict=True))
+    runs = runs_of(tmp_path / "arm.json", named["--columns"], tmp_path / "s", split_by=named["--split-by"])
+    assert [run.trajectory for run in runs] == [f"arm-{test}" for test in TESTS]
+    for place, run in enumerate(runs):
+        np.testing.assert_allclose(run.channels["goal_voltage"], 3.0 * np.sin(TIME), atol=1e-12)
+        np.testing.assert_allclose(run.position, positions(place, 1) * DEGREE, atol=1e-9)
     with pytest.raises(InputError, match="not tests of one mechanism by WPILib's SysId"):
         open_table(sysid(tmp_path / "drive.json", width=6).read_bytes(), ".json")
 
