@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.base.errors import InputError
+from core.motion.refresh import rows_a_reading
 from core.servo.bench import Bench
 from core.servo.catalogue import ServoSpec
 from sessions.importers.columns import Column
@@ -25,10 +26,6 @@ MOST_TURNS = 2.0
 """Largest span of the position that follows a goal angle: a pendulum on a bench does not wind up further."""
 ALIKE = 5.0
 """Largest ratio of the spans of goal and position in a suggested unit."""
-FEWEST_CHANGES, SLOW_STEPS = 20, 2.5
-"""Changes of the position from which its rate is known, and the largest one of slow motion [steps of the encoder]."""
-RARE_GOAL, SHORTEST_STAY = 3, 0.4
-"""Rows a goal may keep without a word, and the time for which a step of a person's trajectory stays [s]."""
 LONGEST_STEP, SHORTEST_STEP = 1.0, 20e-6
 """Range of the median time between samples [s]."""
 
@@ -146,35 +143,6 @@ def _check_motion(time: NDArray[Any], position: NDArray[Any], columns: Mapping[s
                 f"{goal}{column.entry('position', unit)}{rating}"
             )
     raise InputError(f"{seen}; check the units of time and position in --columns, and --servo{rating}")
-
-
-def rates_in_words(channels: Mapping[str, NDArray[Any]]) -> list[str]:
-    """Return a phrase on a position, and one on a goal, that change far less often than rows arrive."""
-    step = float(np.median(np.diff(channels["time"])))
-    found: list[str] = []
-    if (rows := rows_a_reading(channels["position"])) > 1:
-        found.append(f"the position is read once in {rows} rows only, at {1.0 / rows / step:.3g} Hz")
-    rows = rows_a_reading(channels[GOAL])
-    if rows > RARE_GOAL and rows * step < SHORTEST_STAY and "command_time" not in channels:
-        found.append(
-            f"the goal changes once in {rows} rows only, at {1.0 / rows / step:.3g} Hz; if the servo was given finer "
-            "goals, log those"
-        )
-    return found
-
-
-def rows_a_reading(position: NDArray[Any]) -> int:
-    """Return how many rows a reading of the position is repeated while it moves; 1 if each row has its own.
-
-    Slow motion repeats readings too, but then it changes by single steps of the encoder.
-    """
-    changes = np.flatnonzero(np.diff(position))
-    if len(changes) < FEWEST_CHANGES:
-        return 1
-    steps = np.abs(np.diff(position)[changes])
-    fast = np.flatnonzero(steps[1:] > SLOW_STEPS * steps.min())
-    waits = np.diff(changes)[fast]
-    return int(np.percentile(waits, 10)) if len(waits) >= FEWEST_CHANGES else 1
 
 
 def _sustained_speed(time: NDArray[Any], position: NDArray[Any]) -> float:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from core.base.errors import InputError
 from core.base.words import counted
 from core.motion.recording import Recording
+from core.motion.refresh import rates_in_words
 from core.motion.trajectories import canonical_name
 from core.servo.bench import Bench
 from core.servo.catalogue import ServoSpec, load_servo
@@ -36,7 +37,7 @@ from sessions.importers.columns import (
 from sessions.importers.datasets import calibrated
 from sessions.importers.kinds import UnknownTableError
 from sessions.importers.names import FACTS, FIELD, facts_from_name, stem
-from sessions.importers.plausible import check_plausible, rates_in_words
+from sessions.importers.plausible import check_plausible
 from sessions.importers.rows import GOAL, check_clock, check_keys, groups, guess_rows, shifted, tidied, unwrapped
 from sessions.importers.tables import Table
 from sessions.run_file.schema import CHANNEL_DTYPES
@@ -149,7 +150,8 @@ def read_runs(table: Table, path: Path, request: TableImport) -> list[Recording]
         except InputError as error:
             raise InputError(f"{run}{error}") from None
         title = stem(path) + (f"-{key}" if key else "")
-        notes = [*noted, *left_out, *turned, *rates_in_words(channels)]
+        rates = rates_in_words(channels["time"], channels["position"], channels[GOAL], "command_time" in channels)
+        notes = [*noted, *left_out, *turned, *rates]
         channels[goal] = channels.pop(GOAL)
         recordings.append(
             Recording(

@@ -18,6 +18,7 @@ from core.identification.coverage.signals import (
     swapped_sign,
 )
 from core.motion.recording import Recording
+from core.motion.refresh import rates_in_words
 from core.servo.catalogue import load_servo
 
 GAP_STEPS = 3.0
@@ -128,6 +129,7 @@ def timing_findings(recordings: Sequence[Recording], timings: Sequence[Timing]) 
             )
         )
     found += _jitter_findings(timings)
+    found += _refresh_findings(recordings)
     late = [t.velocity_lag for t in timings if t.velocity_lag > LATE_VELOCITY]
     if late:
         found.append(
@@ -169,6 +171,24 @@ def _jitter_findings(timings: Sequence[Timing]) -> list[Finding]:
             f"{1e3 * worst.step:.1f} ms ± {1e3 * worst.jitter:.1f} ms in {worst.run}",
             remedy="set the sample time of a fit to the usual interval; a shorter bus cycle makes the samples even",
         )
+    ]
+
+
+def _refresh_findings(recordings: Sequence[Recording]) -> list[Finding]:
+    runs: dict[str, list[str]] = {}
+    for run in recordings:
+        for phrase in rates_in_words(run.time, run.position, run.goal, "command_time" in run.channels):
+            runs.setdefault(phrase, []).append(run.id)
+    return [
+        Finding(
+            kind="refresh",
+            severity="note",
+            runs=tuple(slow),
+            text=f"{named_runs(slow, len(recordings))}: {text}",
+            remedy=remedy,
+        )
+        for phrase, slow in runs.items()
+        for text, _, remedy in [phrase.partition("; ")]
     ]
 
 

@@ -26,7 +26,7 @@ from core.identification.coverage.problem import CorrectedRun, Correction
 from core.identification.coverage.repeats import odd_repetitions, rest_angles
 from core.identification.coverage.report import Coverage, coverage
 from core.identification.coverage.signals import lagged_correlation
-from core.identification.coverage.timing import encoder_step, timing_of
+from core.identification.coverage.timing import encoder_step, timing_findings, timing_of
 from core.identification.search.objective import Batch
 from core.motion.recording import Recording
 from core.servo.bench import Bench
@@ -363,6 +363,25 @@ def test_a_doubt_says_what_a_header_should_say(fact: Fact, value: float, said: s
     assert doubt.text == f"somewhere: {said}; that explains 40 % of the error"
     assert doubt.remedy == REMEDIES[fact.name]
     assert doubt.runs == tuple(runs[i].id for i in fact.runs)
+
+
+@pytest.mark.parametrize("rows", [2, 20])
+def test_goals_and_positions_that_are_refreshed_seldom_are_noted(rows: int) -> None:
+    time = 0.005 * np.arange(1000)
+    motion = np.sin(2.0 * time)
+    channels = {"time": time, "goal_position": motion, "torque_enable": np.ones(1000), "position": np.roll(motion, 20)}
+    seldom = np.arange(1000) // rows * rows
+    settings = ServoSettings(servo="mx106", kp=32.0, supply_voltage=12.0)
+    run = Recording(id="x", trajectory="x", bench=Bench(mass=0.5, length=0.15), settings=settings, channels=channels)
+    held = with_channels(run, **{name: channels[name][seldom] for name in ("goal_position", "position")})
+    timed = with_channels(held, command_time=time)
+    said = [
+        [str(finding) for finding in timing_findings([each], [timing_of(each)]) if finding.kind == "refresh"]
+        for each in (run, timed, held)
+    ]
+    read = f"run x: the position is read once in {rows} rows only, at {200 / rows:g} Hz"
+    goal = "run x: the goal changes once in 20 rows only, at 10 Hz: if the servo was given finer goals, log those"
+    assert said == [[], [read], [read, goal] if rows == 20 else [read]]
 
 
 @pytest.mark.parametrize(("late", "jitter"), [(4, 0.0), (6, 0.002), (12, 0.002)])
