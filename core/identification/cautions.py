@@ -196,6 +196,7 @@ def answer_about(found: Results, friction: str = "") -> Answer:
             held_out=len(found.split.validation),
             by=found.recommendation.by,
             diagnosis=found.diagnosis,
+            piece=result.model.control.piece,
         ),
         warnings=warnings,
         step=step_of(due[0], result.model)

@@ -41,6 +41,8 @@ class Evaluation(Tabular):
     mean_mae: float
     mean_rmse: float
     runs: tuple[RunScore, ...]
+    piece: float = 0.0
+    """Time after which the simulation restarts from the measured state [s]; 0 for never."""
     cause: Finding | None = None
     """Likeliest causes of a large error, if they were looked for, see `core.identification.coverage.causes`."""
 
@@ -48,7 +50,8 @@ class Evaluation(Tabular):
         """Return the mean errors, and the likeliest causes of large ones."""
         means = f"MAE {self.mean_mae * 1e3:.2f} mrad, RMSE {self.mean_rmse * 1e3:.2f} mrad"
         cause = "" if self.cause is None else f". Warning: {self.cause}"
-        return f"{means}, mean over {len(self.runs)} runs{cause}"
+        pieces = f" in pieces of {self.piece:g} s" if self.piece else ""
+        return f"{means}, mean over {len(self.runs)} runs{pieces}{cause}"
 
     def columns(self) -> Mapping[str, Sequence[Any]]:
         """Return the errors of each run [mrad]."""
@@ -105,7 +108,7 @@ def evaluate(
         )
         runs += [RunScore(*row) for row in rows]
     mean_mae, mean_rmse = (float(np.mean([getattr(run, name) for run in runs])) for name in ("mae", "rmse"))
-    return Evaluation(mean_mae, mean_rmse, tuple(runs))
+    return Evaluation(mean_mae, mean_rmse, tuple(runs), model.control.piece)
 
 
 def _portions(recordings: Sequence[Recording]) -> Iterator[Sequence[Recording]]:

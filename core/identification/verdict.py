@@ -39,6 +39,8 @@ class Verdict:
     """Evidence of the recommendation: CROSS_VALIDATION, VALIDATION or TRAINING of `core…choice.recommendation`."""
     diagnosis: Diagnosis | None = None
     """Findings of the runs; None if they were not examined."""
+    piece: float = 0.0
+    """Time after which the simulation restarts from the measured state [s]; 0 for never."""
 
     @property
     def multiple(self) -> float | None:
@@ -90,7 +92,8 @@ class Verdict:
     @property
     def headline(self) -> str:
         """Model and error, e.g. "M6 · 2.62 mrad on held-out runs"."""
-        return f"{self.friction.upper()} · {milliradians(self.error)} mrad on {self.judged_by}"
+        pieces = f", in pieces of {self.piece:g} s" if self.piece else ""
+        return f"{self.friction.upper()} · {milliradians(self.error)} mrad on {self.judged_by}{pieces}"
 
     @property
     def evidence(self) -> str:

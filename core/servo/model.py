@@ -23,7 +23,7 @@ from core.base.guards import finite_float, is_finite, is_object
 from core.base.sealed import is_edited, sealed_text
 from core.document.table import Tabular
 from core.kernel.layout import Contact, Setup, Slot, bind, empty_rows
-from core.servo.actuator import ControlLaw, setup_row
+from core.servo.actuator import COMMANDS, ControlLaw, setup_row
 from core.servo.bench import Bench
 from core.servo.catalogue import SERVO_FILE, adopt_servo, load_servo
 from core.servo.friction import QUADRATIC_GATES, contact_terms, needed_damping, require_contact, require_friction_model
@@ -163,8 +163,9 @@ class ServoModel(Tabular):
         )
 
     def heading(self) -> str:
-        """Return title, control law and integration."""
-        return f"{self.title}, {self.control.law} law, {self.integration}"
+        """Return title, control law, command and integration."""
+        command = "" if self.control.command == "position" else f" commanded by {COMMANDS[self.control.command].words}"
+        return f"{self.title}, {self.control.law} law{command}, {self.integration}"
 
     def columns(self) -> Mapping[str, Sequence[Any]]:
         """Return the parameters with symbols, values and units."""

@@ -39,6 +39,7 @@ def needs(module):
     [
         "cookbook/bam",
         "own_recordings",
+        "other_commands",
         "robot_logs",
         pytest.param("lerobot", marks=needs("pyarrow")),
         pytest.param("ros", marks=needs("rosbags")),
