@@ -244,7 +244,7 @@ def write_model(model: ServoModel, path: str | Path) -> Path:
 
 def recording(
     time: ArrayLike,
-    goal_position: ArrayLike,
+    goal_position: ArrayLike | None,
     position: ArrayLike,
     *,
     servo: str | Path | ServoSpec, mass: float, length: float, angle_offset: float = 0.0, kp: float | None = None,
@@ -252,6 +252,8 @@ def recording(
     torque_enable: ArrayLike | None = None, velocity: ArrayLike | None = None, current: ArrayLike | None = None,
     duty_cycle: ArrayLike | None = None, temperature: ArrayLike | None = None, read_duration: ArrayLike | None = None,
     command_time: ArrayLike | None = None, skipped_cycles: ArrayLike | None = None, bus_errors: ArrayLike | None = None,
+    goal_velocity: ArrayLike | None = None, goal_duty_cycle: ArrayLike | None = None,
+    goal_voltage: ArrayLike | None = None, goal_current: ArrayLike | None = None, goal_torque: ArrayLike | None = None,
 ) -> Recording:  # fmt: skip
     """Make a recording from arrays.
 
@@ -259,7 +261,8 @@ def recording(
 
     Args:
         time: Time of each sample [s], strictly increasing, (n,).
-        goal_position: Commanded position [rad], (n,). Each value is held until the next sample.
+        goal_position: Commanded position [rad], (n,). Each value is held until the next sample. None for a servo that
+            is commanded otherwise; then give one of the other goals.
         position: Measured position [rad], (n,). 0 hangs down, counter-clockwise is positive.
         servo: The servo.
         mass: Load at the end of the pendulum [kg].
@@ -278,6 +281,11 @@ def recording(
         command_time: Time at which each goal was commanded [s], (n,). Default: the sample's own time.
         skipped_cycles: Cycles missed since the previous sample, (n,).
         bus_errors: Failed bus transactions since the previous sample, (n,).
+        goal_velocity: Commanded velocity [rad/s], (n,).
+        goal_duty_cycle: Commanded share of the supply voltage, (n,).
+        goal_voltage: Commanded voltage [V], (n,).
+        goal_current: Commanded current [A], (n,).
+        goal_torque: Commanded torque [N·m], (n,).
 
     Returns:
         The recording.

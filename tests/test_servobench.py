@@ -32,7 +32,7 @@ OPTIONS = {
     "trials": 77, "repeats": 2, "seed": 5, "validation": "none", "metric": "rmse", "polish": False,
     "contact": "elastoplastic", "integrator": "bam", "dt": 0.004, "substeps": 3, "run_offsets": False,
     "quadratic_gate": "opposing", "supply": "header", "frozen": (("kt", 0.9),), "bounds": (("R", 1.0, 9.0),),
-    "start": (("kt", 0.8),), "prior": 0.02, "threads": 3,
+    "start": (("kt", 0.8),), "prior": 0.02, "threads": 3, "drive_from": "current",
 }  # fmt: skip
 """Options of an identification that differ from the defaults, but for offsets, which contradict points."""
 LONG = ("certainty", "cross_validate", "propose")
@@ -251,6 +251,13 @@ class TestArguments:
         assert run.settings == sb.ServoSettings(servo="mx64", kp=9.0, supply_voltage=11.0)
         assert not run.torque_enable.any()
         np.testing.assert_allclose(run.channels["current"], 0.5 * time)
+
+    def test_of_a_recording_without_a_goal_angle(self):
+        time = np.arange(0.0, 1.0, 0.01)
+        for goal, kind in (("goal_voltage", "voltage"), ("goal_torque", "torque")):
+            named = {goal: 3.0 * time}
+            run = sb.recording(time, None, np.sin(time), servo="xl330", mass=0.1, length=0.1, **named)
+            assert (run.command.kind, run.goal.tolist()) == (kind, named[goal].tolist())
 
     def test_of_a_record(self, reach, place):
         target, motions = "drivers.recorder.planned.record_plan", ["sin_sin"]
