@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 # Your working folder may hold packages with the same names as ServoBench's. ServoBench's are then loaded as
 # `servobench.core` and so on, and `import core` still gives you yours.
@@ -333,7 +333,7 @@ def import_logs(
     session: str | Path | Session,
     *,
     columns: str = "", from_name: str = "", where: Mapping[str, object] | None = None, split_by: str = "",
-    goal_shift: int = 0, servo: str | Path | ServoSpec | None = None, mass: float | None = None,
+    goal_shift: int | Literal["auto"] = 0, servo: str | Path | ServoSpec | None = None, mass: float | None = None,
     length: float | None = None, arm_mass: float | None = None, angle_offset: float | None = None,
     kp: float | None = None, ki: float | None = None, kd: float | None = None, damping: float | None = None,
     supply_voltage: float | None = None, trajectory: str | None = None, progress: bool = True,
@@ -351,7 +351,8 @@ def import_logs(
             "{trajectory}_m{mass}_l{length}_kp{kp}".
         where: Values of columns that the rows must have, e.g. {"id": 3}.
         split_by: Column of whose values each makes a run, e.g. "episode_index".
-        goal_shift: Rows by which goals are moved, e.g. -1 if each is logged one row late.
+        goal_shift: Rows by which goals are moved, e.g. -1 if each is logged one row late. "auto": the shift of -2 to 2
+            rows that clearly explains more than none.
         servo: The servo of tables that do not name one.
         mass: Load at the end of the pendulum [kg].
         length: Distance from shaft to load [m].
@@ -404,7 +405,8 @@ def from_frame(
     frame: Any,
     *,
     columns: str, servo: str | Path | ServoSpec, mass: float, length: float, kp: float | None = None,
-    trajectory: str = "frame", where: Mapping[str, object] | None = None, split_by: str = "", goal_shift: int = 0,
+    trajectory: str = "frame", where: Mapping[str, object] | None = None, split_by: str = "",
+    goal_shift: int | Literal["auto"] = 0,
     **facts: float,
 ) -> list[Recording]:  # fmt: skip
     """Turn a data frame into recordings, by the rules of `import_logs`.
@@ -419,7 +421,7 @@ def from_frame(
         trajectory: Name of the motion.
         where: Values of columns that the rows must have, e.g. {"id": 3}.
         split_by: Column of whose values each makes a run, e.g. "episode_index".
-        goal_shift: Rows by which goals are moved, e.g. -1 if each is logged one row late.
+        goal_shift: Rows by which goals are moved, as for `import_logs`.
         facts: Further facts as for `import_logs`: arm_mass, angle_offset, ki, kd, damping, supply_voltage.
 
     Returns:
@@ -451,7 +453,14 @@ def from_frame(
         goal_shift=goal_shift,
     )  # fmt: skip
     names = [*getattr(frame, "columns", frame)]
-    return read_runs(ArrayTable({str(name): np.asarray(frame[name]) for name in names}), Path(trajectory), request)
+    table = ArrayTable({str(name): np.asarray(frame[name]) for name in names})
+    runs = read_runs(table, Path(trajectory), request)
+    if goal_shift == "auto":
+        from core.identification.misread import misread
+
+        rows = next((found.rows for found in misread(runs) if found.rows), 0)
+        runs = read_runs(table, Path(trajectory), replace(request, goal_shift=rows))
+    return runs
 
 
 def record(

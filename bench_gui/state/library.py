@@ -13,7 +13,9 @@ from bench_gui.headless.dropped import Dropped, classify
 from bench_gui.state.choice import Choice, choice_of
 from bench_gui.state.session_contents import EXPORTED, GONE, Contents, locked, read_contents, recovery_of
 from bench_gui.state.watching import SessionWatch
+from bench_gui.work import simulations
 from bench_gui.work.background import Background
+from bench_gui.work.compute_process import ComputeProcess, ComputeProcessError
 from core.base.errors import StoppedEarly
 from core.base.words import counted
 from core.motion.recording import Recording, RunHeader, SinkDescription
@@ -23,6 +25,7 @@ from sessions.results.folder import results_home
 from sessions.results.identification import load_latest
 
 if TYPE_CHECKING:
+    from core.identification.coverage.findings import Misread
     from sessions import Annotation, RunSummary, Selection, Session
     from sessions.importers import TableImport, UnknownTableError
 
@@ -293,14 +296,14 @@ class Library(QObject):
             target: Any = new_session_folder("imported") if current is None or why_not else current
             try:
                 try:
-                    added = import_paths(paths, target, note, tables or TableImport())
+                    added = import_paths(paths, target, note, tables or TableImport(), _misread)
                 except AnotherServoError:
                     if target is not current:
                         raise
                     passed_over.clear()
                     mended.clear()
                     target = new_session_folder("imported")
-                    added = import_paths(paths, target, note, tables or TableImport())
+                    added = import_paths(paths, target, note, tables or TableImport(), _misread)
             except UnknownTableError as error:
                 return error
             session = target if isinstance(target, Session) else Session.open(target)
@@ -592,6 +595,18 @@ def _uses(annotations: Mapping[str, Annotation]) -> dict[str, tuple[bool, float 
 
 def _lowered(text: str) -> str:
     return f"{text[:1].lower()}{text[1:]}"
+
+
+def _misread(recordings: Sequence[Recording], shifts: bool) -> list[Misread]:
+    """Return what explains imported runs better than they were read, from a process of its own, as it computes."""
+    process = ComputeProcess()
+    try:
+        found: list[Misread] = process.call(simulations.misread_runs, recordings, shifts)
+        return found
+    except ComputeProcessError:
+        return []
+    finally:
+        process.close()
 
 
 def _first(lines: list[str] | tuple[str, ...]) -> str:

@@ -17,6 +17,7 @@ from bench_gui.identify.fit.messages import CostCurve, FitOverlay
 from core.base.announcements import announce
 from core.base.errors import ServoBenchError
 from core.base.words import counted
+from core.identification.coverage.findings import Misread
 from core.identification.overlay import JudgedRun, overlay, worst_first
 from core.motion.frequency import (
     NO_ANGLE,
@@ -107,6 +108,13 @@ def warm_up(servo: str) -> None:
         model = load_model(servo, shipped[-1])
         trajectory = make_trajectory("nothing", 0.05)
         simulate_trajectory(model, trajectory, Bench(mass=0.1, length=0.1), model.default_settings(), 0.005)
+
+
+def misread_runs(recordings: Sequence[Recording], shifts: bool) -> list[Misread]:
+    """Return what explains imported runs better than they were read."""
+    from core.identification.misread import misread
+
+    return misread(recordings, shifts)
 
 
 def overlays(

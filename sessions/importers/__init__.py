@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from core.base.errors import InputError
+from core.base.errors import InputError, ServoBenchError
+from core.identification.coverage.findings import Misread
 from core.motion.recording import Recording
 from sessions.documents import DOCUMENT_NAMES
 from sessions.errors import shown
 from sessions.importers.kinds import UnknownTableError
 from sessions.importers.names import guess_pattern, servo_of, stem
-from sessions.importers.sources import NO_TABLES, find_sources, is_table, read_source
+from sessions.importers.sources import NO_TABLES, Source, find_sources, is_table, read_source
 from sessions.importers.table_runs import TableImport, suggested_command
 from sessions.opening import check_creatable
 from sessions.run_file.schema import recording_sha256
@@ -58,6 +59,7 @@ def import_paths(
     session: Session | str | Path,
     progress: Callable[[ImportEvent], None] | None = None,
     tables: TableImport = NO_TABLES,
+    look: Callable[[Sequence[Recording], bool], list[Misread]] | None = None,
 ) -> list[str]:
     """Import files and folders into a session.
 
@@ -70,6 +72,8 @@ def import_paths(
         session: Session to import into. A path that does not exist yet becomes a session once everything has been read.
         progress: Called with each event.
         tables: Meaning of the columns of tables.
+        look: Function that returns what explains tables better than they were read; None for `misread`.
+            Notes of events name it.
 
     Returns:
         The ids of the new runs, in the order of the files.
@@ -87,9 +91,13 @@ def import_paths(
     unknown_tables: list[Path] = []
     known = _Known(target)
     duplicates = 0
+    auto = tables.goal_shift == "auto"
+    suspects = _suspects(_readable(sources, tables), look) if auto else {}
+    taken: dict[Path, Sequence[Recording]] = {}
     for done, source in enumerate(sources, start=1):
         try:
-            found = read_source(source, tables)
+            rows = sum(one.rows for one in suspects.get(source.path, [])) if auto else tables.goal_shift
+            found = read_source(source, replace(tables, goal_shift=rows))
         except UnknownTableError as error:
             tables_named = [each.path for each in sources if is_table(each.path)]
             raise _with_remedy(error, given, tables_named, tables, _home(session)) from None
@@ -102,6 +110,7 @@ def import_paths(
                 tell(ImportEvent(done - 1, len(sources), str(source.path), reason))
             duplicates += len(skipped)
             contents.append(replace(found, recordings=fresh))
+            taken[source.path] = fresh
             note = "; ".join(dict.fromkeys(run.provenance.get("left_out", "") for run in fresh if run.provenance))
             tell(ImportEvent(done, len(sources), str(source.path), damage=found.damage, note=note.strip("; ")))
         else:
@@ -112,10 +121,12 @@ def import_paths(
     # Only duplicates is a success without new runs; nothing at all is an error.
     total = sum(len(found.recordings) for found in contents)
     if not total and not duplicates:
-        for unknown in passed_over:
-            if isinstance(unknown, UnknownTableError):
-                raise _with_remedy(unknown, given, unknown_tables, tables, _home(session))
+        for unknown in (one for one in passed_over if isinstance(one, UnknownTableError)):
+            raise _with_remedy(unknown, given, unknown_tables, tables, _home(session))
         raise InputError("nothing to import: no recording in the files and folders given")
+
+    suspects = suspects if auto else _suspects(taken, look, shifts=not tables.goal_shift)
+    _say(suspects, auto, len(sources), tell)
 
     def stored(done: int, identity: str) -> None:
         tell(ImportEvent(done, total, identity, stage="store"))
@@ -127,6 +138,42 @@ def import_paths(
 
 def _ignore(event: ImportEvent) -> None:
     """Ignore an event."""
+
+
+def _readable(sources: Iterable[Source], tables: TableImport) -> dict[Path, Sequence[Recording]]:
+    """Return the recordings of those sources that can be read."""
+    runs: dict[Path, Sequence[Recording]] = {}
+    for source in sources:
+        with contextlib.suppress(ServoBenchError):
+            found = read_source(source, tables)
+            runs |= {source.path: found.recordings} if isinstance(found, Contents) else {}
+    return runs
+
+
+def _suspects(
+    runs: Mapping[Path, Sequence[Recording]],
+    look: Callable[[Sequence[Recording], bool], list[Misread]] | None,
+    *,
+    shifts: bool = True,
+) -> dict[Path, list[Misread]]:
+    """Return what explains more than the tables among the sources as they were read, see `misread`."""
+    of = [(path, run) for path, found in runs.items() if is_table(path) for run in found]
+    of = [(path, run) for path, run in of if run.provenance.get("format") == "table"]
+    suspects: dict[Path, list[Misread]] = {}
+    if of and look is None:
+        from core.identification.misread import misread as look
+    for one in look([run for _, run in of], shifts) if look and of else ():
+        for path in dict.fromkeys(of[place][0] for place in one.places):
+            suspects.setdefault(path, []).append(one)
+    return suspects
+
+
+def _say(
+    suspects: Mapping[Path, Sequence[Misread]], auto: bool, count: int, tell: Callable[[ImportEvent], None]
+) -> None:
+    for path, found in suspects.items():
+        for one in found:
+            tell(ImportEvent(count, count, str(path), note=one.moved if auto and one.rows else one.warning))
 
 
 def _with_remedy(

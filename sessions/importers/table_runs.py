@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,8 +62,11 @@ class TableImport:
     """Values of columns, as text, that the rows must have."""
     split_by: str = ""
     """Column of whose values each makes a run."""
-    goal_shift: int = 0
-    """Rows by which goals are moved, later if positive: loggers often write the goal of a neighbouring cycle."""
+    goal_shift: int | Literal["auto"] = 0
+    """Rows by which goals are moved, later if positive: loggers often write the goal of a neighbouring cycle.
+
+    "auto" takes those that `import_paths` finds for all tables together; a single table is read as it is.
+    """
     calibration: Mapping[str, Column] = field(default_factory=dict[str, Column])
     """Unit of goals and positions by motor, see `sessions.importers.datasets.read_calibration`."""
     name_pattern: str = ""
@@ -118,6 +121,7 @@ def read_runs(table: Table, path: Path, request: TableImport) -> list[Recording]
     """
     if not request.columns:
         raise unknown_table(table)
+    shift = 0 if request.goal_shift == "auto" else request.goal_shift
     facts = _facts(path, request)
     servo = load_servo(str(facts["servo"]))
     bench, settings = _conditions(facts, servo)
@@ -137,9 +141,7 @@ def read_runs(table: Table, path: Path, request: TableImport) -> list[Recording]
     for key, rows in groups(table, count, request.where, request.split_by):
         run = f"{request.split_by} {key}: " if key else ""
         try:
-            channels, places, left_out = tidied(
-                shifted(_channels(table, raw, rows, columns, servo), request.goal_shift)
-            )
+            channels, places, left_out = tidied(shifted(_channels(table, raw, rows, columns, servo), shift))
             check_clock(channels["time"], rows[places], table, used, count)
         except InputError as error:
             refused[run] = str(error)
@@ -164,7 +166,7 @@ def read_runs(table: Table, path: Path, request: TableImport) -> list[Recording]
                     "format": "table",
                     "source_file": name_of_file(path.name),
                     "columns": columns_text(columns),
-                    **({"goal_shift": request.goal_shift} if request.goal_shift else {}),
+                    **({"goal_shift": shift} if shift else {}),
                     **({"left_out": "; ".join(notes)} if notes else {}),
                 },
             )

@@ -48,6 +48,15 @@ FACTS = (
     ("supply_voltage", "Supply", "Nominal supply voltage", "V", 0.0, 1e3, 2, "the servo's"),
 )
 """Name, label, tip, unit, lowest, highest, decimals, and text shown at the lowest value."""
+SHIFTS: tuple[tuple[str, object], ...] = (
+    ("as logged", 0),
+    ("1 row earlier", -1),
+    ("2 rows earlier", -2),
+    ("1 row later", 1),
+    ("2 rows later", 2),
+    ("automatic", "auto"),
+)
+"""Rows by which goals are moved, see `TableImport.goal_shift`."""
 PREVIEWED = 5
 """Rows of the preview."""
 
@@ -167,6 +176,12 @@ class TableDialog(RunDialog):
             box.valueChanged.connect(self._check)
             self.facts[name] = box
             section.row(text, box)
+        self.shift: QComboBox = choice(
+            "Goals",
+            "Move goals that were logged in a neighbouring row; “automatic” takes what explains most",
+            [*SHIFTS],
+        )
+        section.row("Goals", self.shift)
         self.pattern: QLineEdit = describe(
             QLineEdit(),
             "File names",
@@ -208,6 +223,7 @@ class TableDialog(RunDialog):
             name_pattern=pattern,
             where={name: value} if name else {},
             split_by=self.split.currentData(),
+            goal_shift=self.shift.currentData(),
         )
         return request, columns_text(columns)
 

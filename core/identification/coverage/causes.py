@@ -106,7 +106,7 @@ def causes(model: ServoModel, recordings: Sequence[Recording]) -> Iterator[list[
         return Cause(kind=kind, text=text, remedy=remedy, model=model, recordings=tuple(map(change, recordings)))
 
     yield [
-        each("zero", f"the zero turned by {math.degrees(turn):+.0f}°", _zero_remedy(turn), _turned(turn))
+        each("zero", f"the zero turned by {math.degrees(turn):+.0f}°", _zero_remedy(turn), turned(turn))
         for turn in TURNS
     ]
     interval = sampling_interval(recordings)
@@ -115,7 +115,7 @@ def causes(model: ServoModel, recordings: Sequence[Recording]) -> Iterator[list[
             "time",
             f"the goals {1e3 * abs(rows) * interval:.3g} ms {'earlier' if rows > 0 else 'later'}",
             f"check when goals and positions are read; import shifts the goals of tables by --goal-shift {-rows}",
-            _shifted(rows),
+            shifted(rows),
         )
         for rows in ROWS
         if abs(rows) * interval <= LONGEST_SHIFT
@@ -384,11 +384,12 @@ def _zero_remedy(turn: float) -> str:
     )
 
 
-def _turned(turn: float) -> Callable[[Recording], Recording]:
+def turned(turn: float) -> Callable[[Recording], Recording]:
+    """Return a function that turns the zero of a run by an angle [rad]."""
     return Correction(angle_offset=turn).recording
 
 
-def _shifted(rows: int) -> Callable[[Recording], Recording]:
+def shifted(rows: int) -> Callable[[Recording], Recording]:
     """Return a function that moves the goals of a run by a number of samples, earlier if it is positive."""
 
     def change(recording: Recording) -> Recording:

@@ -8,6 +8,8 @@ from typing import Any, Literal, get_args
 
 from core.base.errors import IdentificationError, reading_json
 from core.base.json_fields import OrUnknown, from_plain, plain_fields
+from core.base.units import milliradians
+from core.base.words import counted
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES = get_args(Severity)
@@ -31,6 +33,8 @@ CAUSES = {
 
 LISTED = 4
 """Number of runs that a text names; of more, it names the first ones."""
+
+AGAIN = "import again with it, into another session"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +112,44 @@ class Diagnosis:
             IdentificationError: The data do not describe a diagnosis.
         """
         return from_plain(cls, data)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Misread:
+    """Zero or shift of goals that explains more than the runs as they were read. Errors in rad."""
+
+    places: tuple[int, ...]
+    """Places of the runs, which were logged alike."""
+    rows: int = 0
+    """Rows by which their goals must be moved, later if positive."""
+    angle_offset: float | None = None
+    """Offset at which 0 hangs down [rad]."""
+    rest: float = 0.0
+    """Angle of released loads at rest [rad]; 0 if none came to rest."""
+    before: float
+    after: float
+
+    @property
+    def moved(self) -> str:
+        """Phrase on an import that shifted the goals, e.g. "goals moved 2 rows earlier: the error falls …"."""
+        return f"{self._shift}: {self._gain}"
+
+    @property
+    def warning(self) -> str:
+        """Sentence for runs that were imported as they are, with the option that changes it."""
+        if self.angle_offset is None:
+            late = ", unless the servo itself answers that late" if self.rows > 0 else ""
+            return f"with the {self._shift}, --goal-shift {self.rows}, {self._gain}{late}; {AGAIN}"
+        seen = f"a released load rests {self.rest:.2f} rad from 0, so " if self.rest else ""
+        return f"{seen}0 does not hang down: with --angle-offset {self.angle_offset:.4f} {self._gain}; {AGAIN}"
+
+    @property
+    def _shift(self) -> str:
+        return f"goals moved {counted(abs(self.rows), 'row')} {'later' if self.rows > 0 else 'earlier'}"
+
+    @property
+    def _gain(self) -> str:
+        return f"the error of a quick fit falls from {milliradians(self.before)} to {milliradians(self.after)} mrad"
 
 
 def ordered(findings: Sequence[Finding]) -> tuple[Finding, ...]:

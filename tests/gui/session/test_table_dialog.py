@@ -7,6 +7,7 @@ from PySide6.QtTest import QTest
 
 from bench_gui.session.dialogs.table_dialog import TableDialog
 from bench_gui.shell.tasks import BENCH
+from tests.bench.goal_shifts import SERVO, planted, written
 
 FIRST_SEEN = BENCH
 
@@ -128,3 +129,23 @@ def test_facts_are_typed_over_the_dash(person, table, mass, length):
     assert not person.controller.library.runs
     assert dialog.isVisible()
     assert dialog.import_button.text() == "Correct Gain kp"
+
+
+def test_goals_that_were_logged_late_are_moved_by_the_shift_that_explains_most(person, tmp_path):
+    """The dialog offers it, and a process of its own computes it."""
+    run = planted(0)[1][1]
+    [path] = written([run], 1, tmp_path)
+    dialog = dropped(person, path)
+    assert dialog.shift.currentText() == "as logged"
+    dialog.servo.setCurrentIndex(dialog.servo.findData(SERVO))
+    dialog.facts["length"].setValue(run.bench.length)
+    dialog.facts["supply_voltage"].setValue(run.settings.supply_voltage)
+    dialog.pattern.setText("{trajectory}_m{mass}_kp{kp}")
+    dialog.shift.setCurrentIndex(dialog.shift.findText("automatic"))
+    assert dialog.import_button.isEnabled(), dialog.reason.text()
+    dialog.import_button.click()
+    library = person.controller.library
+    person.until(lambda: len(library.runs) == 1)
+    [found] = library.session.load_all()
+    assert found.provenance["goal_shift"] == -1
+    assert "goals moved 1 row earlier: the error of a quick fit falls from" in person.message

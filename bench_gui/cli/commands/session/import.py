@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from bench_gui.cli.arguments import any_int, any_number
 from bench_gui.cli.session_runs import say_damage
@@ -53,10 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     table.add_argument("--split-by", default="", metavar="COLUMN", help="make a run of each value of this column")
     table.add_argument(
         "--goal-shift",
-        type=any_int,
+        type=_rows,
         default=0,
         metavar="ROWS",
-        help="move goals by rows, e.g. -1 if each goal is logged one row late (default: 0)",
+        help="move goals by rows, e.g. -1 if each goal is logged one row late; auto takes the shift of -2 to 2 rows "
+        "that clearly explains more than none (default: 0)",
     )
     table.add_argument(
         "--calibration",
@@ -132,6 +133,10 @@ def _tables(arguments: argparse.Namespace) -> TableImport:
         goal_shift=arguments.goal_shift,
         calibration=read_calibration(Path(arguments.calibration)) if arguments.calibration else {},
     )
+
+
+def _rows(text: str) -> int | Literal["auto"]:
+    return "auto" if text == "auto" else any_int(text)
 
 
 def _condition(text: str) -> tuple[str, str]:
