@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.base.errors import ServoBenchError
-from core.identification.coverage.audit import best_fit
+from core.identification.coverage.audit import FIRST_STEPS, best_fit
 from core.identification.coverage.causes import EXPLAINS, NOTICED, POOR, STEP, TURNS, Comparison, shifted, turned
 from core.identification.coverage.findings import Misread
 from core.identification.coverage.problem import WIDE, Point, Problem
@@ -47,8 +47,8 @@ SAME_SAMPLING = 1.1
 """Largest ratio of sampling intervals of runs that were logged alike."""
 MOST_MOTION, MOST_PIECES, FEWEST_ROWS = 16.0, 4, 20
 """Seconds of driven motion of a fit, the runs that they come from, and the fewest rows of one."""
-MOST_FITTED = 2
-"""Number of turned zeros that are fitted."""
+MOST_FITTED, MOST_SHIFTS = 2, 4
+"""Numbers of turned zeros, and of shifts, that are fitted to the end."""
 REST, STILL, FELL, HELD = 0.3, 3.0, 0.2, 0.3
 """A released load rests if it moves by at most STILL steps of the encoder for REST [s] after it fell by FELL [rad]; up
 to HELD [rad] from hanging down friction may hold it."""
@@ -71,10 +71,12 @@ def misread(recordings: Sequence[Recording], shifts: bool = True, *, threads: in
     for places in _logged_alike(recordings):
         with suppress(ServoBenchError, ArithmeticError, ValueError):
             runs = [recordings[place] for place in places]
-            if (zero := _Look(runs, threads).zero()) is not None:
+            look = _Look(runs, threads)
+            if (zero := look.zero()) is not None:
                 found.append(replace(zero, places=places))
-                runs = [turned((zero.angle_offset or 0.0) - runs[0].bench.angle_offset)(run) for run in runs]
-            if shifts and (shift := _Look(runs, threads).shift()) is not None:
+                turn = (zero.angle_offset or 0.0) - runs[0].bench.angle_offset
+                look = _Look([turned(turn)(run) for run in runs], threads)
+            if shifts and (shift := look.shift()) is not None:
                 found.append(replace(shift, places=places))
     return found
 
@@ -122,13 +124,19 @@ class _Look:
         if not self._pieces or _error(self._own) < FINE * self._model.spec.encoder_step:
             return None
         problems = {(rows, parts): self._problem(rows, parts=parts) for rows in ROWS for parts in (1, PARTS)}
-        ends = {how: _quick_fit(problem, [self._own]) for how, problem in problems.items()}
-        errors = {rows: min(_error(ends[rows, parts]) for parts in (1, PARTS)) for rows in ROWS}
-        rows = min((rows for rows in ROWS if errors[rows] <= ALIKE * min(errors.values())), key=abs)
+        begun = {how: _begun(problem, [self._own]) for how, problem in problems.items()}
+        likely = sorted(problems, key=lambda how: _error(begun[how]))[:MOST_SHIFTS]
+        ends = {how: _ended(problems[how], begun[how]) for how in likely}
+        errors = {
+            rows: min(_error(ends[how]) for how in likely if how[0] == rows) for rows in {how[0] for how in likely}
+        }
+        rows = min((rows for rows in errors if errors[rows] <= ALIKE * min(errors.values())), key=abs)
+        if not rows:
+            return None
         # A better start must not count for a shift.
-        known = [ends[rows, parts] for parts in (1, PARTS)]
-        again = min(_error(_quick_fit(problems[0, parts], known)) for parts in (1, PARTS))
-        before = min(errors[0], again, _error(self._own))
+        fair = [problems[0, parts] for parts in (1, PARTS)]
+        again = [_ended(problem, _begun(problem, [self._own, *ends.values()])) for problem in fair]
+        before = min(map(_error, (self._own, *again)))
         if not errors[rows] <= min(EXPLAINS * before, POOR):
             return None
         return Misread(places=(), rows=rows, before=before, after=errors[rows])
@@ -150,9 +158,12 @@ class _Look:
             return how.error(problem.model, self._problem(turn=turn).recordings, vectors)
 
         turns = [-rest] if rests else sorted(TURNS, key=simulated)[:MOST_FITTED]
-        ends = {turn: _quick_fit(self._problem(turn=turn), [self._own]) for turn in turns}
+        ends: dict[float, Point] = {}
+        for turn in turns:
+            hung = self._problem(turn=turn)
+            ends[turn] = _ended(hung, _begun(hung, [self._own]))
         turn = min(turns, key=lambda turn: _error(ends[turn]))
-        before = min(_error(self._own), _error(_quick_fit(problem, [ends[turn]])))
+        before = min(_error(self._own), _error(_ended(problem, _begun(problem, [ends[turn]]))))
         after = _error(ends[turn])
         if not after <= min(EXPLAINS * before, POOR):
             return None
@@ -179,11 +190,15 @@ def _error(point: Point) -> float:
     return float(np.mean([np.abs(residuals).mean() for residuals in point.residuals]))
 
 
-def _quick_fit(problem: Problem, known: Sequence[Point]) -> Point:
-    """Return the fit from the best of known values and the problem's own starts."""
+def _begun(problem: Problem, known: Sequence[Point]) -> Point:
+    """Return first steps from the best of known values and the problem's own starts."""
     first = [problem.at(scaled) for scaled in (*(end.scaled for end in known), *problem.starts())]
-    problem.rescale(best := min(first, key=_error))
-    return problem.minimise(problem.minimise(problem.at(best.scaled), difference=WIDE))
+    best = problem.rescale(min(first, key=_error))
+    return problem.minimise(best, steps=FIRST_STEPS, difference=WIDE)
+
+
+def _ended(problem: Problem, begun: Point) -> Point:
+    return problem.minimise(problem.minimise(problem.rescale(begun), difference=WIDE))
 
 
 def _finer(run: Recording, parts: int) -> Recording:

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.errors import InputError, ServoBenchError
+from core.identification.misread import misread
 from core.motion.recording import CHANNELS, COMMAND_CHANNELS
 from core.servo.bench import Bench
 from core.servo.catalogue import load_servo
@@ -53,7 +54,7 @@ def read(path, columns=COLUMNS, pattern="", **facts):
     """The one recording of a file."""
     request = TableImport(columns=parse_columns(columns), facts={**FACTS, **facts}, name_pattern=pattern)
     home = path.parent / f"session-{path.name}"
-    [identity] = import_paths([path], home, tables=request)
+    [identity] = import_paths([path], home, tables=request, look=nothing)
     return Session.open(home).load(identity)
 
 
@@ -542,24 +543,29 @@ def test_equal_content_is_skipped_and_said(write):
     a, b, c = write(text(SOUND), "a.csv"), write(text(SOUND, ";"), "b.csv"), write(text(SOUND), "c.csv")
     request = TableImport(columns=parse_columns(COLUMNS), facts=FACTS)
     home, events = a.parent / "home", []
-    [identity] = import_paths([a, b], home, events.append, request)
+    [identity] = import_paths([a, b], home, events.append, request, nothing)
     assert [event.skipped for event in events if event.skipped] == ["same content as a.csv"]
     events.clear()
-    assert import_paths([c, a], home, events.append, request) == []
+    assert import_paths([c, a], home, events.append, request, nothing) == []
     assert [event.skipped for event in events if event.skipped] == [f"same content as run {identity}"] * 2
     heavier = TableImport(columns=request.columns, facts={**request.facts, "mass": 0.4})
-    assert len(import_paths([c], home, tables=heavier)) == 1
+    assert len(import_paths([c], home, tables=heavier, look=nothing)) == 1
 
 
 # What is mended with a word
 
 
-def imported(path, columns=COLUMNS, **more):
+def nothing(runs, shifts):
+    """No doubts of tables whose motion is no servo's; they would only take time."""
+    return []
+
+
+def imported(path, columns=COLUMNS, look=nothing, **more):
     """Recordings of a file, and what was said of it."""
     events = []
     request = TableImport(columns=parse_columns(columns), facts=FACTS, **more)
     home = path.parent / "s"
-    ids = import_paths([path], home, events.append, request)
+    ids = import_paths([path], home, events.append, request, look)
     return [Session.open(home).load(identity) for identity in ids], "".join(event.note for event in events)
 
 
@@ -749,7 +755,8 @@ def test_slow_motion_of_a_coarse_encoder_is_read_as_often_as_logged(write):
 def test_a_goal_that_changes_far_less_often_than_samples_arrive_is_said(write):
     time = 0.005 * np.arange(2000)
     goal, position = np.sin(2.0 * time)[np.arange(2000) // 20 * 20], np.round(0.9 * np.sin(2.0 * time - 0.1), 4)
-    _, note = imported(write(text({"t": time, "goal": goal, "pos": position})), "time=t,goal=goal,position=pos")
+    read = write(text({"t": time, "goal": goal, "pos": position}))
+    _, note = imported(read, "time=t,goal=goal,position=pos", look=misread)
     assert note == ("the goal changes once in 20 rows only, at 10 Hz; if the servo was given finer goals, log those")
     steps = 0.5 * np.sign(np.sin(3.0 * time)) * (1.0 + time)[np.arange(2000) // 200 * 200]
     _, note = imported(
