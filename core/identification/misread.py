@@ -82,10 +82,11 @@ def misread(recordings: Sequence[Recording], shifts: bool = True, *, threads: in
 
 
 def _logged_alike(recordings: Sequence[Recording]) -> list[tuple[int, ...]]:
-    """Return the places of runs of one servo with the same sampling, for each."""
+    """Return the places of runs of one servo with the same sampling, for each; those with other commands are left out."""
     about = [(run.settings.servo, sampling_step(run)) for run in recordings]
     groups: list[list[int]] = []
-    for place in sorted(range(len(about)), key=about.__getitem__):
+    angles = [place for place, run in enumerate(recordings) if run.command.kind == "position"]
+    for place in sorted(angles, key=about.__getitem__):
         first = about[groups[-1][0]] if groups else ("", 0.0)
         if about[place][0] != first[0] or about[place][1] > SAME_SAMPLING * first[1]:
             groups.append([])
