@@ -13,8 +13,9 @@ from functools import partial
 from pathlib import Path
 
 from core.base.errors import IdentificationError
-from core.identification.choice.rule import NOT_TRIED, command_path_choice
+from core.identification.choice.rule import NOT_TRIED, SHIFTED, command_path_choice
 from core.identification.fitting import ModelFits, Progress, budget_of
+from core.identification.misread import misread
 from core.identification.request import IdentificationRequest, search_template
 from core.identification.result import Identification, ModelResult, best_of_each
 from core.identification.runs.conditions import check_runs, suited
@@ -132,6 +133,8 @@ def _command_path_tried(
         if job.stopped:
             break
     better, why = command_path_choice(*(tried.contenders[0] for tried in found)) if len(found) > 1 else (False, "")
+    if why and not better and any(one.rows for one in misread(train, threads=request.threads)):
+        better, why = True, SHIFTED
     chosen = replace(found[-1 if better else 0], stopped=found[-1].stopped)
     return chosen if chosen.stopped else chosen.with_provenance({"command_path_choice": why}), why
 

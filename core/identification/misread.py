@@ -18,7 +18,18 @@ from numpy.typing import NDArray
 
 from core.base.errors import ServoBenchError
 from core.identification.coverage.audit import FIRST_STEPS, best_fit
-from core.identification.coverage.causes import EXPLAINS, NOTICED, POOR, STEP, TURNS, Comparison, shifted, turned
+from core.identification.coverage.causes import (
+    EXPLAINS,
+    FRICTION,
+    NOTICED,
+    POOR,
+    STEP,
+    TURNS,
+    Comparison,
+    shifted,
+    turned,
+    with_delay,
+)
 from core.identification.coverage.findings import Misread
 from core.identification.coverage.problem import WIDE, Point, Problem
 from core.identification.runs.folds import balanced_subset
@@ -26,18 +37,12 @@ from core.identification.search.steps import one_blas_thread
 from core.motion.recording import Recording
 from core.motion.simulation import sampling_step
 from core.servo.catalogue import load_servo
-from core.servo.model import ServoModel, build_model
-from core.servo.shipped import load_model, shipped_models
-from core.servo.terms import COMMAND_PATH
+from core.servo.model import build_model
 
-FRICTION = "m4"
 ROWS = (-2, -1, 0, 1, 2)
 """Rows by which goals are moved, later if positive."""
 ALIKE = 1.25
 """Shifts whose errors are within this ratio of the smallest explain as much; the smallest shift is taken."""
-DELAY_SPREAD, SHARE_OF_ROW = 0.009, 0.95
-"""A servo's delay may exceed that of its shipped model by DELAY_SPREAD [s], and may be SHARE_OF_ROW of the time between
-rows. Without a shipped model, it may be as long as a fit tries."""
 PARTS, STAY = 4, 0.4
 """Goals between two rows of a servo that was given finer goals than were logged, and the time for which a goal stays
 that is followed by a step [s]."""
@@ -82,7 +87,7 @@ def misread(recordings: Sequence[Recording], shifts: bool = True, *, threads: in
 
 
 def _logged_alike(recordings: Sequence[Recording]) -> list[tuple[int, ...]]:
-    """Return the places of runs of one servo with the same sampling, for each; those with other commands are left out."""
+    """Return the places of runs of one servo with the same sampling and commanded by an angle, for each."""
     about = [(run.settings.servo, sampling_step(run)) for run in recordings]
     groups: list[list[int]] = []
     angles = [place for place, run in enumerate(recordings) if run.command.kind == "position"]
@@ -103,7 +108,7 @@ class _Look:
         chosen = balanced_subset([run for run in runs if _liveliest(run, MOST_MOTION)], MOST_PIECES)
         pieces = [(run, _liveliest(run, MOST_MOTION / len(chosen))) for run in chosen]
         self._pieces = [(run, piece) for run, piece in pieces if piece]
-        self._model = _model(runs[0].settings.servo, self._interval)
+        self._model = with_delay(build_model(runs[0].settings.servo, FRICTION), self._interval)
 
     def _problem(self, rows: int = 0, turn: float = 0.0, parts: int = 1) -> Problem:
         """Return the fit with a change; parts: goals between two rows, which otherwise hold until the next row."""
@@ -172,19 +177,6 @@ class _Look:
         even = 0.5 * math.pi * round(exact / (0.5 * math.pi))
         offset = _wrapped(self._runs[0].bench.angle_offset + (even if abs(exact - even) < EVEN else exact))
         return Misread(places=(), angle_offset=offset, rest=rest, before=before, after=after)
-
-
-def _model(servo: str, interval: float) -> ServoModel:
-    """Return the model of a quick fit, whose delay is at most one that the servo may have."""
-    delay = COMMAND_PATH["command_delay"]
-    longest = delay.upper
-    if FRICTION in shipped_models(servo):
-        longest = load_model(servo, FRICTION).values.get("command_delay", delay.start) + DELAY_SPREAD
-    longest = max(longest, SHARE_OF_ROW * interval)
-    model = build_model(servo, FRICTION, command_path=("command_delay",))
-    return model.with_parameters(
-        model.parameters.with_values({"command_delay": 0.5 * longest}).with_bounds({"command_delay": (0.0, longest)})
-    )
 
 
 def _error(point: Point) -> float:

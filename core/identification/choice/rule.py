@@ -136,6 +136,10 @@ NOT_TRIED = "The command path was left out: no run could be held out to show if 
 """Explanation if `command_path_choice` has no held-out runs."""
 
 
+SHIFTED = "The command path is identified although it lowers no error: a shift of the goals by rows explains more."
+"""Explanation if the goals of neighbouring rows hide a delay."""
+
+
 def command_path_choice(without: Contender, with_it: Contender) -> tuple[bool, str]:
     """Return True if the command path is worth its parameters, and the reason; both have the same friction."""
     better = recommended([without, with_it]) is with_it

@@ -54,6 +54,13 @@ ROWS = (-32, -24, -16, -12, -8, -6, -4, -3, -2, -1, 1, 2, 3, 4, 6, 8, 12, 16, 24
 LONGEST_SHIFT = 0.3
 """Numbers of samples, and the longest time [s], by which goals may be logged early (positive) or late."""
 
+FRICTION = "m4"
+DELAY_SPREAD, SHARE_OF_ROW = 0.009, 0.95
+"""A servo's delay may exceed that of its shipped M4 by DELAY_SPREAD [s], or be SHARE_OF_ROW of the time between rows.
+
+Without a shipped model, it may be as long as a fit tries.
+"""
+
 FACTORS = (0.1, 0.25, 0.5, 0.7, 1.4, 2.0, 4.0, 10.0)
 """Actual over stated value of a header fact; 10 is a decimal sign, 2 and 4 a unit or a forgotten part."""
 
@@ -147,6 +154,24 @@ def causes(model: ServoModel, recordings: Sequence[Recording]) -> Iterator[list[
                 recordings=tuple(recordings),
             )
         ]
+
+
+def with_delay(model: ServoModel, interval: float) -> ServoModel:
+    """Return the model with a delay of the command that its servo may have, if it has none.
+
+    Args:
+        model: The model.
+        interval: Time between rows [s].
+    """
+    if "command_delay" in model.parameters:
+        return model
+    delay = Parameter.of_term("command_delay")
+    longest = delay.upper
+    if FRICTION in shipped_models(model.servo):
+        longest = load_model(model.servo, FRICTION).values.get("command_delay", delay.value) + DELAY_SPREAD
+    longest = max(longest, SHARE_OF_ROW * interval)
+    delay = replace(delay, value=0.5 * longest, lower=0.0, upper=longest)
+    return model.with_parameters(ParameterSet([*model.parameters.values(), delay]))
 
 
 def _structure_text(control: ControlLaw, other: ControlLaw) -> str:
@@ -268,15 +293,19 @@ def explanation(
         return float(np.mean([np.abs(residuals).mean() for residuals in best_fit(problem).residuals]))
 
     error = min(how.error(model, runs), fitted(model, runs))
-    best, cause, beside = error, None, []
+    best, cause, beside, alone = error, None, [], error
     tried: list[str] = []
     for same in causes(model, runs):
         if same[0].kind not in kinds or should_stop():
             continue
+        if same[0].kind == "time":
+            # The command's delay takes what is left of a shift, and what it explains alone is no shift.
+            free = with_delay(model, sampling_interval(runs))
+            same, alone = [replace(one, model=free) for one in same], fitted(free, runs)
         likely, _ = _best_of(same, how, model, vectors)
         found = fitted(likely.model, likely.recordings)
         tried += [likely.kind] if likely.kind not in tried else []
-        if found < best:
+        if found < best and (likely.kind != "time" or found <= EXPLAINS * alone):
             best, cause, beside = found, likely, same
     if cause is None or best > PROMISING * error:
         return None, tuple(tried)

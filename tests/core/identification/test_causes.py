@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from core.identification.cautions import cautions
+from core.identification.choice.rule import SHIFTED
 from core.identification.coverage.causes import (
     Comparison,
     causes,
@@ -31,6 +32,7 @@ from core.identification.runs.split import Split
 from core.servo.model import build_model
 from core.servo.shipped import load_model
 from core.servo.terms import COMMAND_PATH_TERMS, PUSHED_BY, TERMS
+from tests.bench.goal_shifts import planted
 from tests.core.conftest import PENDULUM, catalogue_model, recorded
 
 HEAVY = replace(PENDULUM, mass=1.0)
@@ -293,3 +295,27 @@ def test_no_bound_is_widened_before_its_causes_were_tried(name):
     cause = Finding(kind="cause_zero", severity="warning", text="with the zero turned by +180°", remedy="set the zero")
     found = at_bound(name, replace(runs, tried=tuple(CAUSES), findings=(cause,)))
     assert (found.remedy, found.action) == ("first remove the likely cause, another zero", "")
+
+
+@pytest.mark.parametrize(("rows_late", "text"), [(2, "the goals 40 ms earlier"), (0, "")])
+def test_the_delay_of_the_command_takes_what_is_left_of_a_shift_and_is_none(rows_late, text):
+    """With a delay of 17 ms and no command path: neither one row less nor a shift of aligned goals is named."""
+    runs = [goals_late(run, rows_late) for run in planted(1)[1]]
+    found, _ = explanation(build_model("mx106", "m4"), runs, threads=1, kinds=("time",))
+    assert (found is None) == (not text)
+    if found:
+        assert f"with {text} the same runs fit at" in found.text
+        assert found.remedy.endswith(f"--goal-shift {-rows_late}")
+
+
+def test_the_command_path_is_kept_and_the_verdict_warns_while_a_shift_explains_more():
+    """A negative delay lowers no error, so that a choice by errors would drop the path."""
+    runs = [goals_late(run, 2) for run in planted(0)[1]]
+    request = IdentificationRequest(
+        servo="mx106", models=("m1",), command_path=("command_delay",), command_path_if_better=True, trials=40,
+        validation="25%",
+    )  # fmt: skip
+    found = diagnosed(identify(request, runs), runs, threads=1)
+    assert found.recommended.model.command_path == ("command_delay",)
+    assert found.recommended.model.provenance["command_path_choice"] == SHIFTED
+    assert "cause_time" in [warning.kind for warning in found.answer().warnings]
