@@ -114,7 +114,7 @@ def export(
     from core.export.files import slug
 
     table = "" if checked is None else checked.table
-    result = export_model(model, target, folder, force=force, checked=table, **_taken(target, options))
+    result = export_model(model, target, folder, force=force, checked=table, **_taken(model, target, options))
     texts: dict[str, str] = {}
     for file in result.files:
         with file.open(encoding="utf-8", errors="replace") as stream:
@@ -145,13 +145,14 @@ def check_files(
     """Check written files as `check` does, and add the result to their README; name: that of the export, if given."""
     from core.export import check_export
 
-    found = check_export(model, target, folder, name=name, **_taken(target, options))
+    found = check_export(model, target, folder, name=name, **_taken(model, target, options))
     return Checked(found.statement, found.figure, found.table, found.mean_mrad, found.worst_mrad, dict(found.errors))
 
 
-def _taken(target: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that a target accepts."""
+def _taken(model: ServoModel, target: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that a target accepts, without gains that the model does not have."""
     from core.export import exporters
 
     known = {f.name for f in dataclasses.fields(exporters()[target].options)} if target in exporters() else set()
+    known -= set() if model.control.command == "position" else {"kp", "ki", "damping"}
     return {name: value for name, value in options.items() if name in known}

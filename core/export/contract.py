@@ -13,6 +13,7 @@ from core.base.units import significant
 from core.base.words import counted
 from core.document.table import Tabular
 from core.export.files import LONGEST_SLUG, readme_section, write_files
+from core.servo.actuator import COMMANDS
 from core.servo.bench import Bench
 from core.servo.model import ServoModel
 from core.servo.settings import ServoSettings
@@ -51,6 +52,13 @@ def settings_of(model: ServoModel, options: ServoOptions, target: str) -> ServoS
         settings = replace(settings, supply_voltage=options.supply_voltage)
     settings = replace(settings, ki=options.ki, damping=options.damping)
     _require_pendulum(options.bench, target)
+    if model.control.command != "position":
+        given = [name for name in ("kp", "ki", "damping") if getattr(options, name)]
+        if given:
+            words = COMMANDS[model.control.command].words
+            raise ExportError(
+                f"export to {target}: a servo commanded by {words} has no {', '.join(given)}; leave it out"
+            )
     wrong = [
         f"{name} = {value!r}"
         for name, value in (*asdict(settings).items(), ("timestep", options.timestep))
@@ -190,6 +198,8 @@ class Exporter:
     Raises ExportError."""
     contacts: tuple[str, ...] = ("rigid",)
     """Contacts that the target can hold, see `core.servo.terms.CONTACTS`; other contacts are written as rigid."""
+    any_command: bool = False
+    """True if the target can hold a servo that is commanded by something else than an angle."""
     engine: str = ""
     """Name of the engine that `check` runs; empty if the export is simulated here by the target's rules."""
     package: str = ""

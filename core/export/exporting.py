@@ -14,9 +14,10 @@ from typing import Any
 from core.base.errors import ExportError
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, named, settings_of
 from core.export.files import add_notes, move_files, state_check
-from core.export.notes import fidelity, step_notes, zero_notes
+from core.export.notes import command_notes, fidelity, step_notes, zero_notes
 from core.export.references import default_bench
 from core.export.targets import TARGETS
+from core.servo.actuator import COMMANDS
 from core.servo.model import ServoModel, with_contact
 from core.servo.settings import ServoSettings
 
@@ -60,7 +61,7 @@ def export_model(
         ExportError: Unknown target or option, a model the target cannot hold, an existing file that would be lost, or
             a folder that cannot be written.
     """
-    exporter = _exporter(target)
+    exporter = _exporter(target, model)
     chosen = _options(exporter, options)
     settings = _settings(model, target, chosen)
     model = named(model, settings, name)
@@ -73,7 +74,7 @@ def export_model(
         aside = Path(place)
         result = exporter.write(held, aside, chosen)
         first = [fidelity(model, held.contact)] if drives and not result.approximated else []
-        notes: list[str] = []
+        notes = command_notes(model)
         if drives:
             notes += [*zero_notes(model), *step_notes(model, bench, settings)]
         if model.carried_over:
@@ -104,7 +105,7 @@ def check_export(
         ExportError: The files are not an export of this model with these options.
         NotChecked: No engine here runs them.
     """
-    exporter = _exporter(target)
+    exporter = _exporter(target, model)
     chosen = _options(exporter, options)
     model = named(model, _settings(model, target, chosen), name)
     found = exporter.check(model, Path(folder), chosen)
@@ -116,10 +117,17 @@ def _settings(model: ServoModel, target: str, options: Any) -> ServoSettings:
     return settings_of(model, options, target) if isinstance(options, ServoOptions) else model.default_settings()
 
 
-def _exporter(target: str) -> Exporter:
+def _exporter(target: str, model: ServoModel) -> Exporter:
     exporter = exporters().get(target)
     if exporter is None:
         raise ExportError(f"no exporter for {target!r}; available: {', '.join(exporters())}")
+    if model.control.command != "position" and not exporter.any_command:
+        able = ", ".join(name for name, other in exporters().items() if other.any_command)
+        words = COMMANDS[model.control.command].words
+        raise ExportError(
+            f"export to {target}: it takes goal angles only, and this servo is commanded by {words}; "
+            f"targets that take it: {able}"
+        )
     return exporter
 
 

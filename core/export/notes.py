@@ -13,8 +13,8 @@ from functools import lru_cache
 import numpy as np
 
 from core.export.approximation import Approximation, Form
-from core.export.references import SAMPLE, bench_grid, converged_positions, own_motion
-from core.servo.actuator import FAST_DECAY
+from core.export.references import SAMPLE, bench_grid, command_scale, converged_positions, own_motion
+from core.servo.actuator import COMMANDS, FAST_DECAY
 from core.servo.bench import Bench
 from core.servo.model import ServoModel
 from core.servo.settings import ServoSettings
@@ -63,8 +63,21 @@ def fit_notes(approximation: Approximation, engine: str, missing: Sequence[str])
     return [f"{lost}servo with {what}, {how}.", *([f"Refitted: {values}."] if values else [])]
 
 
-def settings_note(settings: ServoSettings) -> str:
+def command_notes(model: ServoModel) -> list[str]:
+    """Say what a command is if it is not an angle."""
+    command = COMMANDS[model.control.command]
+    if command.kind == "position":
+        return []
+    return [
+        f"Commands are not angles: wherever these files and programs speak of goals, give {command.words} "
+        f"[{command.unit}]. The servo's gains have no effect."
+    ]
+
+
+def settings_note(model: ServoModel, settings: ServoSettings) -> str:
     """List the servo settings that an export fixes."""
+    if model.control.command != "position":
+        return f"Fixed by this export: supply {settings.supply_voltage:g} V."
     damping = "" if settings.damping is None else f", damping {settings.damping:g}"
     integral = f", ki {settings.ki:g}" if settings.ki else ""
     return (
@@ -147,6 +160,7 @@ def _step_difference(text: str, bench: Bench, settings: ServoSettings) -> tuple[
     model = ServoModel.from_json_text(text)
     differences: list[float] = []
     for run in bench_grid(bench, settings):
+        run = replace(run, scale=command_scale(model, run.bench, settings))
         converged, own = converged_positions(model, run), own_motion(model, run)
         there = np.interp(own.time, SAMPLE * np.arange(len(converged)), converged)
         differences.append(float(np.abs(own.position - there).mean()))

@@ -3,15 +3,17 @@
     return measured(model, options, "drake", "run in Drake 1.51.1", rollout)
 
 The runs are the four trajectories of Duclusaud et al., from rest at 0, as exported and with load and gain each halved
-or doubled. A goal is sampled at the beginning of a time step and held over it, as an engine's controller does, both in
-the export and in the reference. The reference is simulated with time steps so short that its own error is negligible.
-The time step is the one of the export's example.
+or doubled. Servos that are not commanded by an angle have no such gain, and a rad of a trajectory stands for a torque,
+a speed or another command (`command_scale`). A goal is sampled at the beginning of a time step and held over it, as an
+engine's controller does, both in the export and in the reference. The reference is simulated with time steps so short
+that its own error is negligible. The time step is the one of the export's example.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,8 +27,8 @@ from core.base.errors import ExportError
 from core.export.contract import Check, ServoOptions, settings_of
 from core.export.drives.envelope import EnvelopeDrive
 from core.export.drives.plain import PlainDrive
-from core.export.references import GridRun, converged_positions, default_bench, loaded
-from core.motion.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.export.references import GridRun, command_scale, converged_positions, default_bench, loaded
+from core.motion.trajectories import PAPER_TRAJECTORIES
 from core.servo.bench import Bench
 from core.servo.model import ServoModel
 from core.servo.settings import ServoSettings
@@ -87,7 +89,17 @@ def measured(
 
 def conditions(model: ServoModel, options: ServoOptions, target: str) -> dict[str, GridRun]:
     """Return the protocol's runs by their names in a `Check`, the export's own load and gain first."""
-    return checked_runs(options.bench or default_bench(model), settings_of(model, options, target))
+    settings = settings_of(model, options, target)
+    runs = checked_runs(options.bench or default_bench(model), settings)
+    if model.control.command == "position":
+        return runs
+    # Without gains, each load counts once.
+    return {
+        re.split(r" (?:and|at) ", name)[0]: replace(
+            run, settings=settings, scale=command_scale(model, run.bench, settings)
+        )
+        for name, run in runs.items()
+    }
 
 
 def checked_runs(bench: Bench, settings: ServoSettings) -> dict[str, GridRun]:
@@ -149,7 +161,8 @@ def rollout_of_scene(
                 if (bench, kp) != own:
                     place = Path(aside) / str(number)
                     place.mkdir()
-                    write(model, place, replace(options, bench=bench, kp=kp))
+                    gains = {"kp": kp} if model.control.command == "position" else {}
+                    write(model, place, replace(options, bench=bench, **gains))
                 conditions.append((place, group))
             yield from simulate(conditions, step)
 
@@ -162,9 +175,9 @@ def at_gain(drive: AnyDrive, model: ServoModel, share: float) -> AnyDrive:
     return replace(drive, stiffness=drive.stiffness * share, damping=drive.damping * falls)
 
 
-def held_commands(trajectory: str, step: float) -> tuple[Array, Array]:
-    """Return goals [rad] and torque enable (1 or 0) at the beginning of each time step."""
-    path = make_trajectory(trajectory)
+def held_commands(run: GridRun, step: float) -> tuple[Array, Array]:
+    """Return commands and torque enable (1 or 0) at the beginning of each time step."""
+    path = run.path
     time = step * np.arange(round(path.duration / step))
     return path.goal(time), path.torque_enable(time).astype(np.float64)
 

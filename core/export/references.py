@@ -7,11 +7,12 @@ gain show whether a refit has overfitted.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from core.base.arrays import Array
 from core.motion.simulation import Motion, simulate_trajectory
-from core.motion.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.motion.trajectories import PAPER_TRAJECTORIES, Trajectory, make_trajectory
 from core.practice.diagram import peak_torque
 from core.servo.bench import Bench
 from core.servo.model import ServoModel
@@ -29,6 +30,11 @@ LOADS, GAINS = (1.0, 2.0), (1.0, 0.5)
 OTHER_LOAD, OTHER_GAIN = 1.5, 0.75
 """The same factors in the held-out runs."""
 
+LARGEST_ANGLE = 1.6
+"""Largest angle of the four trajectories, about [rad]."""
+SHARE_OF_SPEED = 0.25
+"""Share of the no-load speed that is commanded in place of that angle."""
+
 REFERENCE_STEP = 2e-4
 """Longest time step of converged simulations [s]; catalogue models are within 0.02 mrad of steps of 0.025 ms."""
 SAMPLE = 1e-3
@@ -42,6 +48,18 @@ class GridRun:
     trajectory: str
     bench: Bench
     settings: ServoSettings
+    scale: float = 1.0
+    """Command per rad of the trajectory, see `command_scale`."""
+
+    @property
+    def path(self) -> Trajectory:
+        """Trajectory in the unit of the servo's command."""
+        path = make_trajectory(self.trajectory)
+
+        def scaled(time: Array, numbers: Mapping[str, float]) -> Array:
+            return self.scale * path.goal_function(time, numbers)
+
+        return replace(path, goal_function=scaled)
 
     @property
     def title(self) -> str:
@@ -56,6 +74,24 @@ def default_bench(model: ServoModel) -> Bench:
         return PENDULUM
     mass = FITTING_SHARE * peak / (PENDULUM.gravity * PENDULUM.length)
     return Bench(mass=float(f"{mass:.2g}"), length=PENDULUM.length)
+
+
+def command_scale(model: ServoModel, bench: Bench, settings: ServoSettings) -> float:
+    """Return the command per rad of a trajectory that moves this bench as far as the angles would.
+
+    It is 1 for an angle. For a torque, the largest angle stands for that of gravity and friction at 90°; for a speed,
+    for a part of the no-load speed.
+    """
+    values, kind = model.values, model.control.command
+    current = (bench.gravity_torque + values["friction_base"]) / (LARGEST_ANGLE * values["kt"])
+    return {
+        "position": 1.0,
+        "velocity": SHARE_OF_SPEED * settings.supply_voltage / (LARGEST_ANGLE * values["kt"]),
+        "duty_cycle": current * values["R"] / settings.supply_voltage,
+        "voltage": current * values["R"],
+        "current": current,
+        "torque": current * values["kt"],
+    }[kind]
 
 
 def loaded(bench: Bench, share: float) -> Bench:
@@ -107,11 +143,9 @@ def converged_positions(
         Positions every `every` [rad].
     """
     fine = replace(model, integrator="leapfrog", dt=step, substeps=1)
-    path = make_trajectory(run.trajectory)
-    return simulate_trajectory(fine, path, run.bench, run.settings, every, held=held).position
+    return simulate_trajectory(fine, run.path, run.bench, run.settings, every, held=held).position
 
 
 def own_motion(model: ServoModel, run: GridRun) -> Motion:
     """Simulate with the identified integrator and time step; a first-order integrator holds goals over it."""
-    path = make_trajectory(run.trajectory)
-    return simulate_trajectory(model, path, run.bench, run.settings, model.dt, held=not model.leapfrog)
+    return simulate_trajectory(model, run.path, run.bench, run.settings, model.dt, held=not model.leapfrog)

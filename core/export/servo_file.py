@@ -5,7 +5,9 @@ as written into the servo (`written_kp`), and the numbers of `NUMBERS`, with nam
 `core.kernel.layout.Slot`. Gains are per rad of position error, in duty cycle (voltage laws) or A (current law), as the
 firmware scales the written ones. A goal velocity limit of 1e9 rad/s never acts. A file with an elastoplastic contact
 has version 2, `contact` ("elastoplastic" or "elastoplastic_rational") and the numbers of `BRISTLE_NUMBERS`. A file
-whose law acts once a period (`control_period` above 0) has version 3, with or without such a contact.
+whose law acts once a period (`control_period` above 0) has version 3, with or without such a contact. A servo that is
+not commanded by an angle has version 4: `command` (one of `core.servo.actuator.COMMANDS`), `command_unit`, and the
+numbers of `COMMAND_NUMBERS`. Its gains are per unit of the command.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from core.base.errors import ExportError
 from core.export.files import printable
 from core.export.notes import zero_number
 from core.kernel.layout import Law, Slot
+from core.servo.actuator import COMMANDS
 from core.servo.bench import Bench
 from core.servo.model import ServoModel
 from core.servo.settings import ServoSettings
@@ -25,13 +28,16 @@ from core.servo.settings import ServoSettings
 STANDALONE = Path(__file__).parent / "standalone"
 """Folder of the stand-alone programs. It is not a package: they import only each other and are copied unchanged."""
 FORMAT = "servobench-servo"
-VERSION, VERSION_WITH_CONTACT, VERSION_WITH_PERIOD = 1, 2, 3
+VERSION, VERSION_WITH_CONTACT, VERSION_WITH_PERIOD, VERSION_WITH_COMMAND = 1, 2, 3, 4
 """Programs of version 1 compute only a rigid contact and a law that acts in every step; they refuse the others."""
 _OF_THE_BENCH = (Slot.ANGLE_OFFSET, Slot.INERTIA, Slot.GRAVITY_TORQUE)
 _OF_THE_INTEGRATOR = (Slot.VELOCITY_AFTER, Slot.VELOCITY_LIMIT)
 BRISTLE_NUMBERS = (Slot.BRISTLE_STIFFNESS, Slot.BRISTLE_DAMPING)
 """Numbers that an elastoplastic contact adds to `NUMBERS`."""
-NUMBERS = tuple(slot for slot in Slot if slot not in (*_OF_THE_BENCH, *_OF_THE_INTEGRATOR, *BRISTLE_NUMBERS))
+COMMAND_NUMBERS = (Slot.ANGLE_IGNORED, Slot.SPEED_FEEDBACK)
+"""Numbers that another command than an angle adds to `NUMBERS`; both are 0 for an angle."""
+_ADDED = (*BRISTLE_NUMBERS, *COMMAND_NUMBERS)
+NUMBERS = tuple(slot for slot in Slot if slot not in (*_OF_THE_BENCH, *_OF_THE_INTEGRATOR, *_ADDED))
 """Slots of a kernel row that describe the servo; their names in lower case are the keys of the file."""
 LAWS = {Law.VOLTAGE: "voltage", Law.COAST: "coast", Law.CURRENT: "current"}
 
@@ -42,6 +48,11 @@ def servo_numbers(model: ServoModel, settings: ServoSettings) -> dict[str, Any]:
     rigid = model.contact == "rigid"
     version = VERSION if rigid else VERSION_WITH_CONTACT
     version = VERSION_WITH_PERIOD if row[Slot.CONTROL_PERIOD] else version
+    command, commanded = COMMANDS[model.control.command], {}
+    if command.kind != "position":
+        version = VERSION_WITH_COMMAND
+        commanded = {"command": command.kind, "command_unit": command.unit}
+        commanded |= {slot.name.lower(): float(row[slot]) for slot in COMMAND_NUMBERS}
     return {
         "format": FORMAT,
         "version": version,
@@ -52,6 +63,7 @@ def servo_numbers(model: ServoModel, settings: ServoSettings) -> dict[str, Any]:
         **{slot.name.lower(): float(row[slot]) for slot in NUMBERS},
         **({} if version == VERSION else {"contact": model.contact}),
         **({} if version == VERSION else {slot.name.lower(): float(row[slot]) for slot in BRISTLE_NUMBERS}),
+        **commanded,
     }
 
 

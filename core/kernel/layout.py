@@ -52,7 +52,7 @@ class Slot(IntEnum):
     BRISTLE_STIFFNESS = 34  # K [N·m/rad], elastoplastic contacts only
     BRISTLE_DAMPING = 35  # B [N·m·s/rad], elastoplastic contacts only
     CONTROL_PERIOD = 36  # time between two actions of the control law [s]; 0: it acts continuously
-    ANGLE_FEEDBACK = 37  # 1: the law compares the command with the angle; 0: it does not
+    ANGLE_IGNORED = 37  # 0: the law compares the command with the angle; 1: it does not
     SPEED_FEEDBACK = 38  # 1: the law compares the command with the speed; 0: it does not
 
 
@@ -124,5 +124,4 @@ def empty_rows(count: int) -> np.ndarray:
     rows[:, Slot.VELOCITY_LIMIT] = 1e4
     rows[:, Slot.BRISTLE_STIFFNESS] = 1.0
     rows[:, Slot.BRISTLE_DAMPING] = 1.0
-    rows[:, Slot.ANGLE_FEEDBACK] = 1.0
     return rows

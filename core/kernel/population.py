@@ -122,7 +122,7 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
     slots = len(Slot)
     first_slot = int(_AT[Slot(0).name])
     gate_slot, after_slot, guard_slot = Slot.OPPOSING_GATE, Slot.VELOCITY_AFTER, Slot.VELOCITY_LIMIT
-    angle_slot, speed_slot = Slot.ANGLE_FEEDBACK, Slot.SPEED_FEEDBACK
+    angle_slot, speed_slot = Slot.ANGLE_IGNORED, Slot.SPEED_FEEDBACK
     armature_slot, offset_slot = Slot.ARMATURE, Slot.ANGLE_OFFSET
     delay_slot, release_slot = Slot.DELAY, Slot.RELEASE_DELAY
     stiffness_slot, damping_slot = Slot.BRISTLE_STIFFNESS, Slot.BRISTLE_DAMPING
@@ -156,7 +156,7 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
         release_share = np.zeros(LANES)
         gate = rows[0, gate_slot]
         velocity_after = rows[0, after_slot]
-        angle_feedback, speed_feedback = rows[0, angle_slot], rows[0, speed_slot]
+        angle_feedback, speed_feedback = 1.0 - rows[0, angle_slot], rows[0, speed_slot]
         velocity_limit = rows[0, guard_slot]
         blocks = rows.shape[0] // LANES
         keep = motions.shape[0] > 0

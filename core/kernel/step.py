@@ -246,7 +246,7 @@ def step_numbers(row, h, leapfrog):
         row[Slot.FRICTION_STRIBECK], row[Slot.LOAD_MOTOR_STRIBECK], row[Slot.LOAD_EXTERNAL_STRIBECK],
         row[Slot.LOAD_MOTOR_QUAD], row[Slot.LOAD_EXTERNAL_QUAD],
         1.0 / row[Slot.STRIBECK_VELOCITY], row[Slot.STRIBECK_EXPONENT], row[Slot.OPPOSING_GATE],
-        row[Slot.ANGLE_FEEDBACK], row[Slot.SPEED_FEEDBACK],
+        1.0 - row[Slot.ANGLE_IGNORED], row[Slot.SPEED_FEEDBACK],
         row[Slot.KP], row[Slot.KV], row[Slot.OUTPUT_LIMIT], row[Slot.VELOCITY_AFTER], row[Slot.VELOCITY_LIMIT],
         row[Slot.KI], row[Slot.KD], between, inverse_between, sampled,
         row[Slot.GOAL_SLEW] * h, 1.0 / (row[Slot.GOAL_SLEW] * h), row[Slot.DEAD_BAND],

@@ -178,7 +178,7 @@ class ControlLaw:
         rows[:, Slot.KV] = self.damping
         rows[:, Slot.OUTPUT_LIMIT] = self.output_limit
         rows[:, Slot.CONTROL_PERIOD] = self.control_period or DEFAULT_PERIOD
-        rows[:, Slot.ANGLE_FEEDBACK] = self.command == "position"
+        rows[:, Slot.ANGLE_IGNORED] = self.command != "position"
         rows[:, Slot.SPEED_FEEDBACK] = self.command == "velocity"
 
     def to_json(self) -> dict[str, Any]:

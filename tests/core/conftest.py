@@ -42,7 +42,7 @@ def errors_in_mujoco(folder, model, timestep=1e-4, trajectories=PAPER_TRAJECTORI
     for name in trajectories:
         run = GridRun(trajectory=name, bench=bench, settings=own)
         expected = converged_positions(model, run, timestep, held=True)
-        actual = simulate_in_mujoco(scene, name, timestep, model.values.get("command_delay", 0.0))
+        actual = simulate_in_mujoco(scene, run, timestep, model.values.get("command_delay", 0.0))
         errors[name] = 1e3 * float(np.abs(actual - expected[: len(actual)]).mean())
     return errors
 

@@ -51,7 +51,9 @@ typedef enum { SB_VOLTAGE, SB_CURRENT, SB_COAST } sb_law;
  * exp(-(v/v_s)^alpha) or, rational, with 1/(1 + v/v_s). */
 typedef enum { SB_RIGID, SB_ELASTOPLASTIC, SB_ELASTOPLASTIC_RATIONAL } sb_contact;
 
-/* The servo. Gains are per rad of position error, in duty cycle (voltage and coast law) or A (current law). */
+/* The servo. Gains are per rad of position error, in duty cycle (voltage and coast law) or A (current law). With
+ * angle_ignored, goals are another command, and gains are per unit of it: N.m, A, V, duty cycle or, with speed_feedback,
+ * rad/s. */
 typedef struct {
   sb_law law;
   sb_contact contact;
@@ -88,6 +90,8 @@ typedef struct {
   sb_real control_period;           /* time between two actions of the control law [s]; 0: it is continuous */
   sb_real bristle_stiffness;        /* K of an elastoplastic contact [N.m/rad] */
   sb_real bristle_damping;          /* B of an elastoplastic contact [N.m.s/rad] */
+  sb_real angle_ignored;            /* 1: the control law does not compare the goal with the angle */
+  sb_real speed_feedback;           /* 1: it compares the goal with the speed */
 } sb_servo;
 
 /* State of servo and friction between steps; start with sb_at_rest. */
@@ -107,7 +111,7 @@ typedef struct {
   int released;       /* 1: the torque was off */
 } sb_state;
 
-/* The goal during a step: `first`, and `next` for the last `share` of it [rad]. */
+/* The goal during a step: `first`, and `next` for the last `share` of it [rad, or the unit of another command]. */
 typedef struct {
   sb_real first, next, share;
 } sb_goal;
@@ -117,7 +121,8 @@ typedef struct {
   sb_real motor_torque;    /* [N.m] */
   sb_real friction_torque; /* the part of it that overcomes friction [N.m] */
   sb_real output;          /* duty cycle or A that gives the motor torque */
-  sb_real goal_offset;     /* add to the wanted position to compensate everything [rad] */
+  sb_real goal_offset;     /* add to the wanted position (or speed, with speed_feedback) to compensate everything [rad];
+                            * a torque, current, voltage or duty cycle is the command itself */
   sb_real friction_offset; /* add instead to compensate friction only [rad] */
   int saturated;           /* 1: beyond the motor's range, or self-locking; the torque is the limit */
 } sb_command;
@@ -332,7 +337,8 @@ static inline sb_real sb_sampled_law(const sb_servo *servo, sb_state *state, sb_
     total += state->held * (due - at);
     at = due;
     state->goal += sb_clip(arrived - state->goal, reach);
-    error = state->goal - (position + velocity * due);
+    error = state->goal - (SB_C(1) - servo->angle_ignored) * (position + velocity * due);
+    error -= servo->speed_feedback * velocity;
     error -= sb_clip(error, servo->dead_band);
     state->integral = sb_clip(state->integral + servo->ki * error * between, servo->output_limit);
     wanted = servo->kp * error + state->integral - servo->kv * velocity;
@@ -345,7 +351,8 @@ static inline sb_real sb_sampled_law(const sb_servo *servo, sb_state *state, sb_
     /* The actions after the first one would see the velocity of this step change. */
     *damping = SB_MATH(fabs)(wanted) > servo->output_limit
                    ? SB_C(0)
-                   : SB_MATH(fmax)(SB_C(1) - between / step, SB_C(0)) * (servo->kd + servo->kv);
+                   : SB_MATH(fmax)(SB_C(1) - between / step, SB_C(0)) *
+                         (servo->kd + servo->kv + servo->kp * servo->speed_feedback);
     state->since = step - due;
     due += between;
   }
@@ -356,16 +363,20 @@ static inline sb_real sb_sampled_law(const sb_servo *servo, sb_state *state, sb_
  * in the middle of the step [rad]; velocity before it [rad/s]. */
 static inline sb_real sb_continuous_law(const sb_servo *servo, sb_state *state, sb_goal goal, sb_real position,
                                         sb_real velocity, sb_real step, sb_real *damping) {
-  const sb_real reach = servo->goal_slew * step, start = state->goal, summed = state->integral;
+  const sb_real reach = servo->goal_slew * step, start = state->goal;
+  /* A speed loop integrates the angle that the shaft has turned: correct the last step by its change of speed. */
+  const sb_real turned = SB_C(0.5) * step * servo->speed_feedback * (velocity - state->velocity);
+  const sb_real summed = state->integral - servo->ki * turned;
   const sb_real first = sb_clip(goal.first - start, (SB_C(1) - goal.share) * reach), between = start + first;
   const sb_real second = sb_clip(goal.next - between, goal.share * reach);
   const sb_real ramps = first * SB_MATH(fabs)(first) + second * SB_MATH(fabs)(second);
-  sb_real error = between + goal.share * second - SB_C(0.5) * ramps / reach - position, wanted;
+  sb_real error = between + goal.share * second - SB_C(0.5) * ramps / reach, wanted;
+  error -= (SB_C(1) - servo->angle_ignored) * position + servo->speed_feedback * velocity;
   error -= sb_clip(error, servo->dead_band);
   state->goal = between + second;
   state->integral = sb_clip(summed + servo->ki * error * step, servo->output_limit);
   wanted = servo->kp * error + SB_C(0.5) * (summed + state->integral) - servo->kv * velocity;
-  *damping = servo->kv;
+  *damping = servo->kv + servo->kp * servo->speed_feedback;
   if (error < SB_C(0) || error > SB_C(0)) {
     wanted += servo->kd * ((state->goal - start) / step - velocity);
     *damping += servo->kd;

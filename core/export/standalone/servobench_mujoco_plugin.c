@@ -2,7 +2,7 @@
 /* servobench_mujoco_plugin.c: servos with friction M1-M6 as a MuJoCo plugin, at native speed.
  *
  * One plugin instance is one servo. Its <config> holds the numbers of sb_servo in servobench_friction.h, which must be
- * next to this file. The first actuator that names the instance takes the goal [rad]. The optional second one switches
+ * next to this file. The first actuator that names the instance takes the goal [rad, or the unit of another command]. The optional second one switches
  * the torque: 1 on, 0 released. The servo's memory is part of the simulation state, so copies, resets, mj_setState,
  * mujoco.rollout and threads work as usual.
  *
@@ -29,6 +29,9 @@
   DO(load_motor_quad) DO(load_external_quad) DO(stribeck_velocity) DO(stribeck_exponent) DO(delay) DO(goal_slew) \
   DO(dead_band) DO(pwm_lag) DO(supply_sag) DO(release_braking) DO(inductance) DO(pwm_period) DO(kp) DO(ki) DO(kd) \
   DO(kv) DO(output_limit) DO(opposing_gate) DO(release_delay) DO(control_period)
+
+/* Zero unless the config has them. */
+#define OTHERS(DO) DO(angle_ignored) DO(speed_feedback)
 
 /* Memory from one step to the next; the simulation state holds it as numbers, followed by the last commands. */
 typedef struct {
@@ -75,6 +78,10 @@ static const char *fill(servo_data *s, const mjModel *m, int instance) {
     return wrong;                                                               \
   }
   FIELDS(READ)
+#define READ_OTHER(name) \
+  if (*mj_getPluginConfig(m, instance, #name)) READ(name)
+  OTHERS(READ_OTHER)
+#undef READ_OTHER
 #undef READ
   s->servo.contact = SB_RIGID;
   if (law && !strcmp(law, "voltage")) s->servo.law = SB_VOLTAGE;
@@ -223,7 +230,7 @@ static void advance(const mjModel *m, mjData *d, int instance) {
 
 mjPLUGIN_LIB_INIT(servobench_servo) {
 #define NAME(name) #name,
-  static const char *const attributes[] = {FIELDS(NAME) "law"};
+  static const char *const attributes[] = {FIELDS(NAME) OTHERS(NAME) "law"};
 #undef NAME
   mjpPlugin plugin;
   mjp_defaultPlugin(&plugin);

@@ -20,8 +20,8 @@ static sb_goal delayed(const sb_real *commands, long k, long count, sb_real dela
   return goal;
 }
 
-/* Compute positions [rad] before each of `count` time steps [s], from a position and velocity, under goals [rad] and
- * torque switches (1 on, 0 released), each held for its step. */
+/* Compute positions [rad] before each of `count` time steps [s], from a position and velocity, under goals [rad, or the unit
+ * of another command] and torque switches (1 on, 0 released), each held for its step. */
 void simulate_pendulum(const sb_real *goals, const sb_real *drives, long count, sb_real step, sb_real position,
                        sb_real velocity, sb_real *positions) {
   sb_state state = sb_at_rest(position);
@@ -45,7 +45,7 @@ void simulate_pendulum(const sb_real *goals, const sb_real *drives, long count, 
 #ifndef SERVOBENCH_LIBRARY
 
 int main(void) {
-  static sb_real goals[STEPS], compensated[STEPS], drives[STEPS], plain[STEPS], better[STEPS];
+  static sb_real wanted[STEPS], goals[STEPS], compensated[STEPS], drives[STEPS], plain[STEPS], better[STEPS];
   const sb_real amplitude = SB_C(0.5), rate = SB_C(2), step = SB_C(TIMESTEP);
   long k;
   for (k = 0; k < STEPS; k++) {
@@ -57,14 +57,21 @@ int main(void) {
     const sb_command command = sb_feedforward(&SERVO, velocity, acceleration, gravity(position), SB_C(LOAD_INERTIA),
                                               SB_PREVIEW, SB_SMOOTHING);
     drives[k] = SB_C(1);
-    goals[k] = amplitude * SB_MATH(sin)(phase);
-    compensated[k] = amplitude * SB_MATH(sin)(arrival) + command.goal_offset;
+    wanted[k] = amplitude * SB_MATH(sin)(phase);
+    if (SERVO.angle_ignored > SB_C(0)) {
+      /* A speed, or the command itself; without compensation it lacks the part that overcomes friction. */
+      compensated[k] = SERVO.speed_feedback * amplitude * rate * SB_MATH(cos)(arrival) + command.goal_offset;
+      goals[k] = compensated[k] - command.friction_offset;
+    } else {
+      goals[k] = amplitude * SB_MATH(sin)(phase);
+      compensated[k] = amplitude * SB_MATH(sin)(arrival) + command.goal_offset;
+    }
   }
   simulate_pendulum(goals, drives, STEPS, step, SB_C(0), amplitude * rate, plain);
   simulate_pendulum(compensated, drives, STEPS, step, SB_C(0), amplitude * rate, better);
   printf("time,wanted,uncompensated,compensated\n");
   for (k = 0; k < STEPS; k++) {
-    printf("%g,%g,%g,%g\n", (double)k * TIMESTEP, (double)goals[k], (double)plain[k], (double)better[k]);
+    printf("%g,%g,%g,%g\n", (double)k * TIMESTEP, (double)wanted[k], (double)plain[k], (double)better[k]);
   }
   return 0;
 }

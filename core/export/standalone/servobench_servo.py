@@ -7,10 +7,10 @@ a `Bank` and pass it to the program of your engine (`servobench_mujoco`, a Webot
     torque, slope = drive(numbers, state, position, velocity, goal, enable, step)
     budget = static_friction(numbers, torque, external_torque, velocity)
 
-yourself. Goals are in the servo's angles. If your joint is not at 0 where its servo reads 0, write its angle there into
-the servo file as `joint_zero`. Friction of an elastoplastic contact (Cisneros et al.) also depends on a deflection,
-which the caller keeps: see `bristle_friction` and `bent`. SI units and radians; positive torques turn the joint towards
-larger angles.
+yourself. Goals are in the servo's angles, or in the `command_unit` of its file if it has another `command`. If your
+joint is not at 0 where its servo reads 0, write its angle there into the servo file as `joint_zero`. Friction of an
+elastoplastic contact (Cisneros et al.) also depends on a deflection, which the caller keeps: see `bristle_friction` and
+`bent`. SI units and radians; positive torques turn the joint towards larger angles.
 """
 
 from __future__ import annotations
@@ -73,20 +73,32 @@ FIELDS = (
     "inductance", "pwm_period",
     "kp", "ki", "kd", "kv", "output_limit", "opposing_gate", "release_delay",
     "supply_voltage", "law", "contact", "bristle_stiffness", "bristle_damping", "control_period",
+    "angle_ignored", "speed_feedback",
 )  # fmt: skip
 """Names of a servo's numbers in order: N·m/A, Ω, kg·m², N·m, N·m·s/rad, 1, N·m, 1, 1/(N·m), rad/s, 1, s, rad/s, rad, s,
 Ω, 1, H, s; gains per rad in duty cycle or A; V; law: 0 voltage, 1 current, 2 coast; contact: 0 rigid, 1 elastoplastic,
-2 elastoplastic with the rational function; N·m/rad, N·m·s/rad; s, 0: the law acts in every step."""
+2 elastoplastic with the rational function; N·m/rad, N·m·s/rad; s, 0: the law acts in every step; 1: the law does not
+compare the command with the angle; 1: it compares it with the speed."""
 (
     KT, R, ARMATURE, KC, KV_FRICTION, KM, KE, KCS, KMS, KES, KMQ, KEQ, VS, ALPHA, DELAY, SLEW, BAND, LAG, SAG, BRAKING,
     L, PERIOD, KP, KI, KD, KV, LIMIT, GATE, RELEASE_DELAY, SUPPLY, LAW, CONTACT, STIFFNESS, BRISTLE_DAMPING, BETWEEN,
+    ANGLE_IGNORED, SPEED,
 ) = range(len(FIELDS))  # fmt: skip
 LAWS = ("voltage", "current", "coast")
 VOLTAGE, CURRENT, COAST = 0.0, 1.0, 2.0
 CONTACTS = ("rigid", "elastoplastic", "elastoplastic_rational")
 RIGID, STRIBECK, RATIONAL = 0.0, 1.0, 2.0
-STATE = ("slewed_goal", "output", "integral", "error", "bus_current", "held_output", "since_law_acted")
-SLEWED, OUTPUT, INTEGRAL, ERROR, BUS, HELD, SINCE = range(len(STATE))
+STATE = (
+    "slewed_goal",
+    "output",
+    "integral",
+    "error",
+    "bus_current",
+    "held_output",
+    "since_law_acted",
+    "velocity_before",
+)
+SLEWED, OUTPUT, INTEGRAL, ERROR, BUS, HELD, SINCE, BEFORE = range(len(STATE))
 _ENDS = 1.0 - 1e-6
 """Share of a step after which a control law acts in the next one."""
 _TINY = 1e-300
@@ -103,8 +115,12 @@ _SETTLED = 1e-12
 def load_servo(source: str | Path | Mapping[str, Any]) -> np.ndarray:
     """Read a servo's numbers (len(FIELDS),) from its JSON file or content; raise ValueError if invalid."""
     name, data = _read(source)
-    if not isinstance(data, dict) or data.get("format") != "servobench-servo" or data.get("version") not in (1, 2, 3):
-        raise ValueError(f"{name}: not a servo file of version 1, 2 or 3")
+    if (
+        not isinstance(data, dict)
+        or data.get("format") != "servobench-servo"
+        or data.get("version") not in (1, 2, 3, 4)
+    ):
+        raise ValueError(f"{name}: not a servo file of version 1 to 4")
     if data.get("law") not in LAWS:
         raise ValueError(f"{name}: no control law {data.get('law')!r}; available: {', '.join(LAWS)}")
     data["law"] = float(LAWS.index(data["law"]))
@@ -112,6 +128,8 @@ def load_servo(source: str | Path | Mapping[str, Any]) -> np.ndarray:
         data |= {"contact": "rigid", "bristle_stiffness": 0.0, "bristle_damping": 0.0}
     if data["version"] < 3:
         data["control_period"] = 0.0
+    if data["version"] < 4:
+        data |= {"angle_ignored": 0.0, "speed_feedback": 0.0}
     if data.get("contact") not in CONTACTS:
         raise ValueError(f"{name}: no contact {data.get('contact')!r}; available: {', '.join(CONTACTS)}")
     data["contact"] = float(CONTACTS.index(data["contact"]))
@@ -126,12 +144,15 @@ def load_servo(source: str | Path | Mapping[str, Any]) -> np.ndarray:
 
 
 def load_zero(source: str | Path | Mapping[str, Any]) -> float:
-    """Read `joint_zero`, the joint's angle where the servo reads 0 [rad]; 0 if missing. Raises ValueError."""
+    """Read `joint_zero`, the joint's angle where the servo reads 0 [rad]; 0 if missing or if commands are no angles.
+
+    Raises ValueError.
+    """
     name, data = _read(source)
     zero = data.get("joint_zero", 0.0)
     if not isinstance(zero, (int, float)) or not math.isfinite(zero):
         raise ValueError(f"{name}: joint_zero = {zero!r} is not an angle")
-    return float(zero)
+    return 0.0 if data.get("angle_ignored") else float(zero)
 
 
 def _read(source: str | Path | Mapping[str, Any]) -> tuple[str, Any]:
@@ -321,15 +342,17 @@ def continuous_law(p, state, position, velocity, goal, step, share_now):
     slewed = state[SLEWED]
     if abs(goal - before) > reach:
         slewed = before + share_now * (slewed - before)
-    error = slewed - position
+    error = slewed - (1.0 - p[ANGLE_IGNORED]) * position - p[SPEED] * velocity
     error -= min(max(error, -p[BAND]), p[BAND])
-    summed = state[INTEGRAL]
+    # A speed loop integrates the angle that the shaft has turned: correct the last step by its change of speed.
+    summed = state[INTEGRAL] - 0.5 * step * p[KI] * p[SPEED] * (velocity - state[BEFORE])
+    state[BEFORE] = velocity
     state[INTEGRAL] = min(max(summed + p[KI] * error * step, lowest), highest)
     summed += share_now * (state[INTEGRAL] - summed)
     wanted = p[KP] * error + summed + p[KD] * (error - state[ERROR]) / step - p[KV] * velocity
     state[ERROR] = error
     control = min(max(wanted, lowest), highest)
-    return control, (p[KV] if control == wanted else 0.0)
+    return control, (p[KV] + p[KP] * p[SPEED] if control == wanted else 0.0)
 
 
 @compiled
@@ -350,7 +373,7 @@ def sampled_law(p, state, position, velocity, goal, step):
         total += state[HELD] * (due - at)
         at = due
         state[SLEWED] += min(max(goal - state[SLEWED], -reach), reach)
-        error = state[SLEWED] - (position + velocity * due)
+        error = state[SLEWED] - (1.0 - p[ANGLE_IGNORED]) * (position + velocity * due) - p[SPEED] * velocity
         error -= min(max(error, -p[BAND]), p[BAND])
         rise = error - state[ERROR] if acted else 0.0
         acted = True
@@ -359,7 +382,8 @@ def sampled_law(p, state, position, velocity, goal, step):
         wanted = p[KP] * error + state[INTEGRAL] + p[KD] * rise / between - p[KV] * velocity
         state[HELD] = min(max(wanted, -p[LIMIT]), p[LIMIT])
         # The actions after the first one would see the velocity of this step change.
-        damping = max(1.0 - between / step, 0.0) * (p[KD] + p[KV]) if state[HELD] == wanted else 0.0
+        slope = p[KD] + p[KV] + p[KP] * p[SPEED]
+        damping = max(1.0 - between / step, 0.0) * slope if state[HELD] == wanted else 0.0
         state[SINCE] = step - due
         due += between
     return (total + state[HELD] * (step - at)) / step, damping
@@ -374,7 +398,7 @@ def drive(p, state, position, velocity, goal, enable, step, lead=0.0):
         state: State of the servo, shape (len(STATE),).
         position: Position [rad].
         velocity: Velocity [rad/s].
-        goal: Goal as it arrives, see `late` [rad].
+        goal: Goal as it arrives, see `late` [rad, or the unit of another command].
         enable: Enable as it arrives, see `late`.
         step: Time step [s].
         lead: Additional delay of commands as a share of the step (`Bank`). Half a step centres the step on `position`,
@@ -534,7 +558,10 @@ class Bank:
         self.fresh = True
 
     def command(self, goals: Any, enable: Any) -> None:
-        """Set a step's commands in the order of the joints: goals [rad], enable (1 drives, 0 releases)."""
+        """Set a step's commands in the order of the joints: goals [rad, or the unit of another command] and enable.
+
+        An enable of 1 drives the motor, 0 releases it.
+        """
         self.head = (self.head + 1) % self.past.shape[2]
         self.past[:, 0, self.head] = goals + self.joint_zero
         self.past[:, 1, self.head] = enable

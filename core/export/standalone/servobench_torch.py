@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 import torch  # pyright: ignore[reportMissingImports]
 
 FORMAT = "servobench-servo"
-VERSIONS = (1, 2, 3)
+VERSIONS = (1, 2, 3, 4)
 LAWS = ("voltage", "coast", "current")
 NUMBERS = (
     "torque_constant", "resistance", "armature",
@@ -40,7 +40,7 @@ NUMBERS = (
     "stribeck_velocity", "stribeck_exponent", "opposing_gate",
     "delay", "release_delay", "goal_slew", "dead_band", "pwm_lag", "supply_sag", "release_braking",
     "inductance", "pwm_period", "kp", "ki", "kd", "kv", "output_limit", "supply_voltage",
-    "control_period",
+    "control_period", "angle_ignored", "speed_feedback",
 )  # fmt: skip
 """Numbers that a servo file must hold besides its law; each is a tensor in `TorchServo.numbers`."""
 CONTACTS = ("rigid", "elastoplastic", "elastoplastic_rational")
@@ -79,11 +79,15 @@ def read_servo(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ValueError(f"{name}: not a servo file ({FORMAT})")
     if data.get("version") not in VERSIONS:
-        raise ValueError(f"{name}: version {data.get('version')!r} is not 1, 2 or 3; use the program exported with it")
+        raise ValueError(
+            f"{name}: version {data.get('version')!r} is not 1, 2, 3 or 4; use the program exported with it"
+        )
     if data["version"] == 1:
         data |= {"contact": "rigid", **dict.fromkeys(BRISTLE_NUMBERS, 1.0)}
     if data["version"] < 3:
         data["control_period"] = 0.0
+    if data["version"] < 4:
+        data |= {"angle_ignored": 0.0, "speed_feedback": 0.0}
     if data.get("law") not in LAWS:
         raise ValueError(f"{name}: no control law {data.get('law')!r}; available: {', '.join(LAWS)}")
     if data.get("contact") not in CONTACTS:
@@ -97,6 +101,8 @@ def read_servo(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
     zero = data.setdefault("joint_zero", 0.0)
     if not isinstance(zero, (int, float)) or not math.isfinite(zero):
         raise ValueError(f"{name}: joint_zero = {zero!r} is not an angle")
+    if data["angle_ignored"]:
+        data["joint_zero"] = 0.0
     return data
 
 
@@ -122,6 +128,8 @@ class _State:
     """Output of a law that acts once a period [1 or A]."""
     since: torch.Tensor
     """Time since it acted [s]; 0 before it has acted."""
+    velocity: torch.Tensor
+    """Velocity before the last step [rad/s]."""
 
 
 class _Law(NamedTuple):
@@ -262,7 +270,7 @@ class TorchServo:
         All arguments are broadcast to (num_envs, num_joints).
 
         Args:
-            goal: Goals [rad].
+            goal: Goals [rad, or the unit of another command].
             position: Positions [rad].
             velocity: Velocities [rad/s].
             enable: 1 where the torque is on, 0 where it is off. None: on everywhere.
@@ -297,6 +305,7 @@ class TorchServo:
             at_rest=state.at_rest,
             held=torch.where(enabled, law.held, zero),
             since=torch.where(enabled, law.since, zero),
+            velocity=velocity,
         )
         self.current, self.duty_cycle = current, duty
         return n["torque_constant"] * current
@@ -308,15 +317,18 @@ class TorchServo:
         # With a lead of half a step, quantities that grow with time act with their mean over the step.
         now, reach = 1.0 - self._lead, n["goal_slew"] * h
         slewed = before + _clip(goal - before, reach)
-        error = torch.where((goal - before).abs() > reach, before + now * (slewed - before), slewed) - position
+        seen, speed = (1.0 - n["angle_ignored"]) * position, n["speed_feedback"]
+        error = torch.where((goal - before).abs() > reach, before + now * (slewed - before), slewed) - seen
+        error = error - speed * velocity
         error = error - _clip(error, n["dead_band"])
-        integral = _clip(state.integral + n["ki"] * error * h, n["output_limit"])
-        summed = state.integral + now * (integral - state.integral)
+        # A speed loop integrates the angle that the shaft has turned: correct the last step by its change of speed.
+        old = state.integral - 0.5 * h * n["ki"] * speed * (velocity - state.velocity)
+        integral = _clip(old + n["ki"] * error * h, n["output_limit"])
+        summed = old + now * (integral - old)
         raw = n["kp"] * error + summed + n["kd"] * (error - state.error) / h - n["kv"] * velocity
         control = _clip(raw, n["output_limit"])
-        return _Law(
-            control, torch.where(control == raw, n["kv"], 0.0), slewed, integral, error, state.held, state.since
-        )
+        damping = torch.where(control == raw, n["kv"] + n["kp"] * speed, 0.0)
+        return _Law(control, damping, slewed, integral, error, state.held, state.since)
 
     def _sampled_law(self, goal: torch.Tensor, position: torch.Tensor, velocity: torch.Tensor) -> _Law:
         """Return what a law does that acts once a period; between two actions its output is held."""
@@ -332,14 +344,15 @@ class TorchServo:
             total = torch.where(acts, total + held * (due - at), total)
             at = torch.where(acts, due, at)
             reached = slewed + _clip(goal - slewed, n["goal_slew"] * between)
-            seen = reached - (start + velocity * due)
+            seen = reached - (1.0 - n["angle_ignored"]) * (start + velocity * due) - n["speed_feedback"] * velocity
             seen = seen - _clip(seen, n["dead_band"])
             rise = torch.where(acted, seen - error, 0.0) / between
             summed = _clip(integral + n["ki"] * seen * between, limit)
             wanted = n["kp"] * seen + summed + n["kd"] * rise - n["kv"] * velocity
             output = _clip(wanted, limit)
             # The actions after the first one would see the velocity of this step change.
-            late = torch.clamp(1.0 - between / h, min=0.0) * (n["kd"] + n["kv"])
+            slope = n["kd"] + n["kv"] + n["kp"] * n["speed_feedback"]
+            late = torch.clamp(1.0 - between / h, min=0.0) * slope
             damping = torch.where(acts, torch.where(output == wanted, late, 0.0), damping)
             slewed, integral = torch.where(acts, reached, slewed), torch.where(acts, summed, integral)
             error, held = torch.where(acts, seen, error), torch.where(acts, output, held)

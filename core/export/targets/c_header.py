@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 from core.base.errors import ExportError, NotChecked
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
 from core.export.files import printable, require_written, slug
-from core.export.notes import bristle_notes
+from core.export.notes import bristle_notes, settings_note
 from core.export.protocol import held_commands, measured, rollout_of_files
 from core.export.references import GridRun, default_bench
-from core.export.servo_file import BRISTLE_NUMBERS, NUMBERS, servo_numbers, standalone_text
+from core.export.servo_file import BRISTLE_NUMBERS, COMMAND_NUMBERS, NUMBERS, servo_numbers, standalone_text
 from core.kernel.layout import Slot
 from core.servo.actuator import FAST_DECAY
 from core.servo.bench import Bench
@@ -76,7 +76,7 @@ def numbers_text(model: ServoModel, settings: ServoSettings) -> str:
     """Return the text of `<name>.servo.h`: one `static const sb_servo` whose numbers are exact."""
     numbers = servo_numbers(model, settings)
     name = identifier(model.title)
-    fields = ["supply_voltage", *(slot.name.lower() for slot in (*NUMBERS, *BRISTLE_NUMBERS))]
+    fields = ["supply_voltage", *(slot.name.lower() for slot in (*NUMBERS, *BRISTLE_NUMBERS, *COMMAND_NUMBERS))]
     rows = [f"    {_LAWS[numbers['law']]}, /* law */", f"    {_CONTACTS[model.contact]}, /* contact */"]
     rows += [f"    SB_C({_number(field, numbers.get(field, 0.0))}), /* {field} */" for field in fields]
     servo = f"static const sb_servo {name} = {{\n" + "\n".join(rows) + "\n};\n"
@@ -130,7 +130,7 @@ def check_c(model: ServoModel, folder: Path, options: ServoOptions, precision: s
     def simulate(place: Path, runs: Sequence[GridRun], step: float) -> list[NDArray[np.float64]]:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as library:
             move = _compiled(place / _file_names(model)[1], Path(library) / "pendulum.so", precision)
-            return [move(*held_commands(run.trajectory, step), step) for run in runs]
+            return [move(*held_commands(run, step), step) for run in runs]
 
     single = "single" if precision == "float" else precision
     how = f"compiled with {Path(compiler()).name} in {single} precision"
@@ -219,8 +219,12 @@ def _comment(text: str) -> str:
 
 def _notes(model: ServoModel, settings: ServoSettings) -> list[str]:
     notes = [
-        f"Fixed by this export: kp {settings.kp:g}, ki {settings.ki:g}, kd {settings.kd:g}, "
-        f"supply {settings.supply_voltage:g} V.",
+        (
+            f"Fixed by this export: kp {settings.kp:g}, ki {settings.ki:g}, kd {settings.kd:g}, "
+            f"supply {settings.supply_voltage:g} V."
+            if model.control.command == "position"
+            else settings_note(model, settings)
+        ),
         "Numbers are `float` unless `SERVOBENCH_DOUBLE` is defined in every file.",
         "A simulation's error falls with the square of its time step; 1 ms or less is recommended. "
         + (
@@ -231,7 +235,7 @@ def _notes(model: ServoModel, settings: ServoSettings) -> list[str]:
         ),
         *bristle_notes(model, "`sb_at_rest`"),
     ]
-    if settings.ki > 0.0:
+    if settings.ki > 0.0 or model.values.get("speed_integral", 0.0) > 0.0:
         notes.append("Do not use `sb_feedforward` with an integral gain, which integrates the goal's offset.")
     delay, lag = model.values.get("command_delay", 0.0), model.values.get("pwm_lag", 0.0)
     if delay > 0.0:
@@ -251,6 +255,7 @@ def _notes(model: ServoModel, settings: ServoSettings) -> list[str]:
 
 def _usage(model: ServoModel) -> str:
     numbers_file, program_file = _file_names(model)
+    followed = {"position": "q + ", "velocity": "dq + "}.get(model.control.command, "")
     return f"""\
 Compensation, once per control cycle, for the wanted motion `q`, `dq`, `ddq` (rad, rad/s, rad/s²) at the time the
 command will act, and the `external` torque (N·m) known for it; `load` is the inertia of the load (kg·m²):
@@ -260,7 +265,7 @@ command will act, and the `external` torque (N·m) known for it; `load` is the i
 static const sb_servo *servo = &{identifier(model.title)};
 
 sb_command c = sb_feedforward(servo, dq, ddq, external, load, SB_PREVIEW, SB_SMOOTHING);
-send_goal(q + c.goal_offset);
+send_goal({followed}c.goal_offset);
 ```
 
 If you measure the supply voltage, compensate with a copy of the servo whose `supply_voltage` is the measured one.
@@ -287,6 +292,7 @@ EXPORTER = Exporter(
     options=ServoOptions,
     write=write_c,
     check=check_c,
+    any_command=True,
     contacts=tuple(CONTACTS),
     engine="C compiler",
 )

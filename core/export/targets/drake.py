@@ -68,7 +68,7 @@ def write_drake(model: ServoModel, folder: Path, options: ServoOptions) -> Expor
         "one.",
         f"The pendulum is made for a gravity of {bench.gravity:g} m/s², which the file of a single model cannot hold. "
         "Drake's default is 9.81.",
-        settings_note(settings),
+        settings_note(model, settings),
     ]
     return exported(folder, model, "drake", "Drake", contents, meanings, notes, _usage(servo, pendulum))
 
@@ -124,7 +124,7 @@ def check_drake(model: ServoModel, folder: Path, options: ServoOptions) -> Check
     name = slug(model.title)
 
     def simulate(place: Path, runs: Sequence[GridRun], step: float) -> NDArray[np.float64]:
-        commands = [held_commands(run.trajectory, step) for run in runs]
+        commands = [held_commands(run, step) for run in runs]
         steps = min(len(goals) for goals, _ in commands)
         goals, enables = (np.array([command[k][:steps] for command in commands]).T for k in (0, 1))
 
@@ -170,6 +170,7 @@ EXPORTER = Exporter(
     options=ServoOptions,
     write=write_drake,
     check=check_drake,
+    any_command=True,
     engine="Drake",
     package="pydrake",
     install="drake",

@@ -104,7 +104,7 @@ def write_genesis(model: ServoModel, folder: Path, options: GenesisOptions) -> E
         *how,
         "Genesis does not read gravity from a model's file. For the pendulum, set "
         f"{bench.gravity:g} m/s² along -z with `SimOptions(gravity=...)`.",
-        settings_note(settings),
+        settings_note(model, settings),
     ]
     usage = _usage(numbers, scene, options.drive)
     return exported(folder, model, "genesis", "Genesis", contents, meanings, notes, usage, approximated=bool(fitted))

@@ -28,7 +28,7 @@ from core.export.contract import Check, Exporter, ExportResult, ServoOptions, ex
 from core.export.drives.bam import API, drive_notes, drive_usda, in_bam_drive, in_drive, isaaclab_text
 from core.export.drives.reference import STEP
 from core.export.files import slug
-from core.export.notes import bristle_notes, zero_number
+from core.export.notes import bristle_notes, settings_note, zero_number
 from core.export.programs import engine, program, require_unchanged
 from core.export.protocol import held_commands, measured, tilted
 from core.export.references import GridRun, default_bench
@@ -45,6 +45,10 @@ KEPT = ("error_gain_ratio",)
 """Command path terms of the engine's own DC motor."""
 NO_LIMIT = 10.0
 """Torque limit of a motor without one, as a multiple of the stall torque."""
+_DC_MOTOR_NOTE = (
+    "The DC motor's parameters are for Isaac Lab 2.2 and later; earlier versions do not brake above the no-load speed. "
+    "Joint friction is a torque in Isaac Sim 5.0 and later, a coefficient before."
+)
 
 
 def write_isaaclab(model: ServoModel, folder: Path, options: ServoOptions) -> ExportResult:
@@ -53,39 +57,55 @@ def write_isaaclab(model: ServoModel, folder: Path, options: ServoOptions) -> Ex
     bench = options.bench or default_bench(model)
     name = slug(model.title)
     servo, motor, example = f"{name}.servo.json", f"{name}.dcmotor.json", f"{name}.isaaclab.py"
-    plain, loss = _plain(model, bench, settings)
-    numbers = {"format": "servobench-dcmotor", **dc_motor(plain, settings), **zero_number(model)}
-    bam, bam_meanings, bam_notes = _bam_files(model, bench, settings, options.timestep)
+    of_angles = model.control.command == "position"
+    motors: dict[str, str] = {}
+    bam: dict[str, str] = {}
+    bam_meanings: dict[str, str] = {}
+    drives = ["The engine's own DC motor and BAM drive take angles: nothing is written for them."]
+    if of_angles:
+        plain, loss = _plain(model, bench, settings)
+        numbers = {"format": "servobench-dcmotor", **dc_motor(plain, settings), **zero_number(model)}
+        motors[motor] = json.dumps(numbers, indent=1) + "\n"
+        bam, bam_meanings, drives = _bam_files(model, bench, settings, options.timestep)
+        drives = [_DC_MOTOR_NOTE, *drives, loss]
     contents = {
         **{file: standalone_text(file) for file in PROGRAMS},
         servo: servo_text(model, settings),
-        motor: json.dumps(numbers, indent=1) + "\n",
-        example: _example(servo, motor, options.timestep),
+        **motors,
+        example: _example(servo, motor if of_angles else "", options.timestep),
         **bam,
     }
     meanings = {
         PROGRAMS[0]: "actuator of Isaac Lab 2.3 and 3.0",
         PROGRAMS[1]: "the servo itself, which the actuator uses; needs torch",
         servo: "parameters of this servo",
-        motor: "the engine's nearest DC motor, with Coulomb–viscous friction",
+        **dict.fromkeys(motors, "the engine's nearest DC motor, with Coulomb–viscous friction"),
         example: "configuration of two joints",
         **bam_meanings,
     }
     notes = [
         "The actuator derives the load of a joint from its motion in the previous step and needs the inertia that "
         "turns with the joint for that.",
-        f"Fixed by this export: kp {settings.kp:g}, supply {settings.supply_voltage:g} V.",
+        (
+            f"Fixed by this export: kp {settings.kp:g}, supply {settings.supply_voltage:g} V."
+            if of_angles
+            else settings_note(model, settings)
+        ),
         "Use physics time steps of up to 5 ms. The actuator applies goals half a step late, because the engine updates "
         "positions with the new velocity. The engine's own DC motor leads by half a step.",
         "For torque off, set the actuator's `torque_enable` to 0; the engine's own DC motor cannot be released.",
-        "The DC motor's parameters are for Isaac Lab 2.2 and later; earlier versions do not brake above the no-load "
-        "speed. Joint friction is a torque in Isaac Sim 5.0 and later, a coefficient before.",
-        *bam_notes,
-        loss,
+        *drives,
         *bristle_notes(model, "a reset of the environment"),
     ]
     return exported(
-        folder, model, "isaaclab", "Isaac Lab", contents, meanings, notes, _usage(servo, motor, options.timestep)
+        folder,
+        model,
+        "isaaclab",
+        "Isaac Lab",
+        contents,
+        meanings,
+        notes,
+        _usage(servo, motor if of_angles else "", options.timestep),
     )
 
 
@@ -156,7 +176,7 @@ def check_isaaclab(model: ServoModel, folder: Path, options: ServoOptions) -> Ch
 def _simulated(servo: Path, model: ServoModel, runs: Sequence[GridRun], step: float) -> np.ndarray:
     """Return positions (runs, steps) [rad]: new velocity, then position; friction from the previous load."""
     torch = engine("torch", "PyTorch", "torch")
-    commands = [held_commands(run.trajectory, step) for run in runs]
+    commands = [held_commands(run, step) for run in runs]
     samples = min(len(goal) for goal, _ in commands)
 
     def column(values: Iterable[float]) -> Any:
@@ -205,12 +225,14 @@ def _plain(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[Se
 
 
 def _example(servo: str, motor: str, timestep: float) -> str:
+    imports = "plain_cfg, servo_cfg" if motor else "servo_cfg"
+    plain = f'PLAIN = {{"arm": plain_cfg(HERE / {json.dumps(motor)}, ["shoulder", "elbow"])}}\n' if motor else ""
     return f"""\
 \"\"\"Actuators of a two-joint arm for `ArticulationCfg.actuators`.\"\"\"
 
 from pathlib import Path
 
-from servobench_isaaclab import plain_cfg, servo_cfg
+from servobench_isaaclab import {imports}
 
 HERE = Path(__file__).parent
 PHYSICS_DT = {timestep!r}  # as in SimulationCfg
@@ -222,25 +244,33 @@ SERVOS = {{
         load_inertia={{"shoulder": 0.02, "elbow": 0.005}},  # kg·m², of your robot
     )
 }}
-PLAIN = {{"arm": plain_cfg(HERE / {json.dumps(motor)}, ["shoulder", "elbow"])}}
-"""
+{plain}"""
 
 
 def _usage(servo: str, motor: str, timestep: float) -> str:
+    imports = "plain_cfg, servo_cfg" if motor else "servo_cfg"
+    plain = (
+        f'actuators = {{"arm": plain_cfg("{motor}", ["elbow"])}}  # or: the engine\'s own DC motor\n' if motor else ""
+    )
+    bam = (
+        """\
+If the export wrote a file `.bam.py`, its `bam_cfg(["elbow"])` is the engine's own BAM drive. With time steps of 5 ms,
+use `.bam-5ms.py` if it exists.
+
+Command joint position targets; leave"""
+        if motor
+        else "Commands are the joint position targets; leave"
+    )
     return f"""\
 Keep the files above next to the module of your robot and set in its `ArticulationCfg`:
 
 ```python
-from servobench_isaaclab import plain_cfg, servo_cfg
+from servobench_isaaclab import {imports}
 
 actuators = {{"arm": servo_cfg({{"elbow": "{servo}"}}, physics_dt={timestep:g}, load_inertia={{"elbow": 0.005}})}}
-actuators = {{"arm": plain_cfg("{motor}", ["elbow"])}}  # or: the engine's own DC motor
-```
+{plain}```
 
-If the export wrote a file `.bam.py`, its `bam_cfg(["elbow"])` is the engine's own BAM drive. With time steps of 5 ms,
-use `.bam-5ms.py` if it exists.
-
-Command joint position targets; leave velocity and effort targets at 0. Estimate the load's inertia rather too low: a
+{bam} velocity and effort targets at 0. Estimate the load's inertia rather too low: a
 third too much makes a resting joint oscillate. Per environment:
 `robot.actuators["arm"].servo.randomize("friction_base", 0.8, 1.2, env_ids)`,
 `robot.actuators["arm"].torque_enable[env_ids] = 0.0`.
@@ -255,6 +285,7 @@ EXPORTER = Exporter(
     contacts=tuple(CONTACTS),
     write=write_isaaclab,
     check=check_isaaclab,
+    any_command=True,
     package="torch",
     install="torch",
 )

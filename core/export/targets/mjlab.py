@@ -25,13 +25,13 @@ from core.base.words import counted
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
 from core.export.drives.reference import STEP, as_reference_drive, refusal
 from core.export.files import slug
-from core.export.notes import bristle_notes
+from core.export.notes import bristle_notes, settings_note
 from core.export.programs import engine, program, require_unchanged
 from core.export.protocol import measured, rollout_of_scene
 from core.export.references import GridRun, default_bench
 from core.export.servo_file import servo_text, standalone_text
 from core.export.targets.mujoco.xml import pendulum_element, xml_text
-from core.motion.trajectories import Trajectory, make_trajectory
+from core.motion.trajectories import Trajectory
 from core.servo.bench import Bench
 from core.servo.model import ServoModel, model_to_bam
 from core.servo.settings import ServoSettings
@@ -64,8 +64,7 @@ def write_mjlab(model: ServoModel, folder: Path, options: ServoOptions) -> Expor
     }
     notes = [
         "The engine computes in single precision, and friction uses the load of the previous step.",
-        f"Fixed by this export: kp {settings.kp:g}, supply {settings.supply_voltage:g} V; at run time they are in "
-        "`actuator.servo.numbers`.",
+        f"{settings_note(model, settings)} At run time they are in `actuator.servo.numbers`.",
         "Each world needs its own joint friction: add the event `friction_per_world` as below.",
         "Use physics time steps of up to 5 ms.",
         "Commands given for a step act half a step later on average, as with a servo that polls them.",
@@ -82,6 +81,8 @@ def _for_bam(
     name: str, model: ServoModel, bench: Bench, settings: ServoSettings
 ) -> tuple[dict[str, str], dict[str, str], list[str], str]:
     """Return the parameter files for Rhoban/bam's actuator, their meanings, notes and usage."""
+    if model.control.command != "position":
+        return {}, {}, [], ""
     why_not = refusal(model)
     if why_not:
         return {}, {}, [f"Rhoban/bam's actuator for mjlab (`bam.mjlab`) cannot represent this servo: {why_not}."], ""
@@ -159,7 +160,7 @@ def check_mjlab(model: ServoModel, folder: Path, options: ServoOptions) -> Check
     def simulate(conditions: Sequence[tuple[Path, list[GridRun]]], step: float) -> Array:
         pendulums = [(place / f"{name}.mjlab.xml", place / f"{name}.servo.json") for place, _ in conditions]
         runs = conditions[0][1]
-        trajectories = [make_trajectory(run.trajectory) for run in runs]
+        trajectories = [run.path for run in runs]
         return np.concatenate(simulate_in_mjlab(pendulums, trajectories, step, runs[0].bench.gravity))
 
     rollout = rollout_of_scene(model, folder, options, write, simulate)
@@ -286,6 +287,7 @@ EXPORTER = Exporter(
     contacts=tuple(CONTACTS),
     write=write_mjlab,
     check=check_mjlab,
+    any_command=True,
     engine="mjlab",
     package="mjlab",
     install="mjlab",

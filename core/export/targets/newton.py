@@ -50,7 +50,7 @@ def write_newton(model: ServoModel, folder: Path, options: ServoOptions) -> Expo
     notes = [
         "The drive works with any solver of Newton. It derives the load of a joint from its motion in the previous "
         "step and needs the inertia that turns with the joint for that.",
-        settings_note(settings),
+        settings_note(model, settings),
         "For torque off, set `control.torque_off` to 1, per degree of freedom (Newton 1.8).",
         "Time steps of up to 5 ms. Commands given for a step act half a step later on average, as with a servo that "
         "polls them.",
@@ -98,7 +98,7 @@ def simulate_in_newton(runs: Sequence[tuple[Path, GridRun]], step: float) -> NDA
     now, after, control = model.state(), model.state(), model.control()
     (actuator,) = model.actuators
     memory = actuator.state(), actuator.state()
-    commands = [held_commands(run.trajectory, step) for _, run in runs]
+    commands = [held_commands(run, step) for _, run in runs]
     longest = max(len(goal) for goal, _ in commands)
     goals, enables = (
         np.stack([np.pad(run[which], (0, longest - len(run[which])), mode="edge") for run in commands])
@@ -173,6 +173,7 @@ EXPORTER = Exporter(
     contacts=tuple(CONTACTS),
     write=write_newton,
     check=check_newton,
+    any_command=True,
     engine="Newton",
     package="newton",
     install="newton torch",

@@ -56,7 +56,7 @@ def write_pybullet(model: ServoModel, folder: Path, options: ServoOptions) -> Ex
         "given for a step act half a step later on average.",
         "For a body that is not fixed to the world, all loads, gravity included, are those of the previous step.",
         "For torque off, pass `enable` 0 per joint; the motor then behaves as an identified released one.",
-        settings_note(settings),
+        settings_note(model, settings),
     ]
     return exported(folder, model, "pybullet", "PyBullet", contents, meanings, notes, _usage(servo, pendulum))
 
@@ -74,7 +74,7 @@ def check_pybullet(model: ServoModel, folder: Path, options: ServoOptions) -> Ch
     def simulate(place: Path, runs: Sequence[GridRun], step: float) -> Iterator[NDArray[np.float64]]:
         scene, servo = place / f"{name}.pybullet.urdf", place / f"{name}.servo.json"
         for run in runs:
-            commands = np.stack(held_commands(run.trajectory, step), axis=1)
+            commands = np.stack(held_commands(run, step), axis=1)
             move = program("servobench_pybullet").simulate
             yield move(
                 scene,
@@ -116,6 +116,7 @@ EXPORTER = Exporter(
     options=ServoOptions,
     write=write_pybullet,
     check=check_pybullet,
+    any_command=True,
     engine="PyBullet",
     package="pybullet",
     install="pybullet",

@@ -64,7 +64,7 @@ def write_sdformat(model: ServoModel, folder: Path, options: ServoOptions) -> Ex
         lead_note(step),
         "Back-EMF and velocity gain are part of the joint's `damping`, and `d_gain` is 0: the plugin's derivative is "
         "the error's and includes the goal's velocity. The damping remains when the joint is released.",
-        settings_note(settings),
+        settings_note(model, settings),
         f"SDFormat has no armature: the world's pendulum carries {gz.armature:.6g} kg·m² of it as inertia. This is "
         "exact if a single joint turns a link about a fixed axis; elsewhere it is missing or too large.",
         "The plugin cannot release the joint. For torque off, and for friction M2–M6 itself, write a system plugin "

@@ -73,7 +73,7 @@ def write_urdf(model: ServoModel, folder: Path, options: ServoOptions) -> Export
     }
     notes = [
         *fit.notes,
-        settings_note(settings),
+        settings_note(model, settings),
         lead_note(options.timestep),
         f"URDF has no armature: add {fit.drive.armature:.6g} kg·m² to the joint in your engine. Add it to the link's "
         "inertia only if no other joint moves that link.",
@@ -165,14 +165,14 @@ def check_urdf(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
             other = run.bench != bench
             robot = xml_text(robot_element(name, drive, moved, moved.angle_offset)) if other else written
             now = at_gain(drive, model, run.settings.kp / own.kp)
-            yield simulate_urdf(robot, now, run.trajectory, run.bench.gravity, step)
+            yield simulate_urdf(robot, now, run, step)
 
     return measured(
         model, options, "urdf", f"compiled and run in MuJoCo {version}, with the drive of the JSON", rollout
     )
 
 
-def simulate_urdf(robot: str, drive: PlainDrive, trajectory: str, gravity: float, step: float) -> NDArray[np.float64]:
+def simulate_urdf(robot: str, drive: PlainDrive, run: GridRun, step: float) -> NDArray[np.float64]:
     """Return the pendulum's positions in MuJoCo before each step [rad]; `robot` is the text of its file."""
     mujoco = mujoco_engine()
     try:
@@ -180,13 +180,13 @@ def simulate_urdf(robot: str, drive: PlainDrive, trajectory: str, gravity: float
     except ValueError as error:
         raise ExportError(f"MuJoCo rejects the robot: {error}") from None
     engine.opt.timestep = step
-    engine.opt.gravity[:] = (0.0, 0.0, -gravity)
+    engine.opt.gravity[:] = (0.0, 0.0, -run.bench.gravity)
     engine.dof_armature[:] = drive.armature
     engine.dof_solref[:] = (1e-5, 1.0)
     engine.dof_solimp[:] = (0.9999, 0.9999, 0.001, 0.5, 2.0)
     data = mujoco.MjData(engine)
     mujoco.mj_setConst(engine, data)
-    goal, driven = held_commands(trajectory, step)
+    goal, driven = held_commands(run, step)
     positions = np.empty(len(goal))
     limit = drive.torque_limit
     for k in range(len(goal)):

@@ -84,7 +84,7 @@ def write_usd(model: ServoModel, folder: Path, options: UsdOptions) -> ExportRes
         "Envelope, friction and armature act only on joints of an articulation.",
         "PhysX has one static and one dynamic friction, equal here, and no load-dependent friction.",
         "For torque off, set `maxForce` (`jointMaxForce` at run time) to 0; the motor is then an open circuit.",
-        settings_note(settings),
+        settings_note(model, settings),
     ]
     readme = readme_section(model, "USD for PhysX, Isaac Sim and Newton", meanings, notes, _usage(servo, pendulum))
     files = write_files(folder, contents, model, "usd", readme)

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from core.base.errors import ExportError
 from core.export import export_model
 from core.export.files import slug
-from core.export.servo_file import BRISTLE_NUMBERS, NUMBERS, servo_numbers, standalone_text
+from core.export.servo_file import BRISTLE_NUMBERS, COMMAND_NUMBERS, NUMBERS, servo_numbers, standalone_text
 from core.export.targets.c_header import (
     HEADER,
     PRECISIONS,
@@ -103,7 +103,7 @@ class Compiled:
     def __init__(self, folder: Path, precision: str) -> None:
         self.number = PRECISIONS[precision][0]
         self.library = built(folder, CALLER, precision)
-        names = ("supply_voltage", *(slot.name.lower() for slot in (*NUMBERS, *BRISTLE_NUMBERS)))
+        names = ("supply_voltage", *(slot.name.lower() for slot in (*NUMBERS, *BRISTLE_NUMBERS, *COMMAND_NUMBERS)))
         fields = [("law", ctypes.c_int), ("contact", ctypes.c_int), *((name, self.number) for name in names)]
         self.servo_type = type("Servo", (ctypes.Structure,), {"_fields_": fields})
 
@@ -353,7 +353,7 @@ class TestExport:
 
         assert re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", found)
         assert not found.startswith(("sb_", "servobench"))
-        assert text.count("/*") == text.count("*/") == len(NUMBERS) + len(BRISTLE_NUMBERS) + 4
+        assert text.count("/*") == text.count("*/") == len(NUMBERS) + len(BRISTLE_NUMBERS) + len(COMMAND_NUMBERS) + 4
         assert "?" not in text
         assert f"static const sb_servo {found} = {{" in text
 

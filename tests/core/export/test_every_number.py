@@ -520,6 +520,7 @@ def test_the_servos_own_numbers(law, target, tmp_path):
         found = {n: float(v) for v, n in re.findall(r"SB_C\(([^)]+)\), /\* (\w+) \*/", text(".servo.h"))}
         assert f"SB_{law.upper()}, /* law */" in text(".servo.h")
         del found["bristle_stiffness"], found["bristle_damping"]
+        assert found.pop("angle_ignored") == found.pop("speed_feedback") == 0.0
         program = text(".pendulum.c")
         defined = {name: float(value) for name, value in re.findall(r"#define ([A-Z_]+) ([\d.e-]+)\n", program)}
         assert {n: defined[n] for n in ("LOAD_INERTIA", "GRAVITY_TORQUE", "ANGLE_OFFSET", "TIMESTEP")} == pytest.approx(

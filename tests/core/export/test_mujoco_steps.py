@@ -6,6 +6,7 @@ import pytest
 
 from core.base.errors import ExportError
 from core.export import check_export, export_model, protocol
+from core.export.references import GridRun, default_bench
 from core.export.targets.mujoco.check import scene_of, simulate_in_mujoco
 from tests.core.conftest import catalogue_model, errors_in_mujoco
 
@@ -36,8 +37,9 @@ def test_a_buffer_that_is_too_short_is_said_and_refused(tmp_path):
     model, result = late(tmp_path)
     (note,) = [note for note in result.notes if "nsample" in note]
     assert "0.1 ms and above" in note
+    run = GridRun(trajectory="sin_sin", bench=default_bench(model), settings=model.default_settings())
     with pytest.raises(ExportError, match="a delay is lost: raise nsample"):
-        simulate_in_mujoco(scene_of(tmp_path, model), "sin_sin", 5e-5)
+        simulate_in_mujoco(scene_of(tmp_path, model), run, 5e-5)
     finest = export_model(model, "mujoco", tmp_path / "finest", timestep=5e-5)
     assert any("0.05 ms and above" in note for note in finest.notes)
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.export.programs import program
-from core.export.servo_file import BRISTLE_NUMBERS, LAWS, NUMBERS, STANDALONE, servo_numbers
+from core.export.servo_file import BRISTLE_NUMBERS, COMMAND_NUMBERS, LAWS, NUMBERS, STANDALONE, servo_numbers
 from core.motion.simulation import simulate_trajectory
 from core.motion.trajectories import make_trajectory
 from core.servo.bench import Bench
@@ -51,7 +51,7 @@ def rollout(numbers, bench, goals, enable, step):
 
 class TestAgainstTheKernel:
     def test_the_file_has_what_the_program_wants(self):
-        slots = {slot.name.lower() for slot in (*NUMBERS, *BRISTLE_NUMBERS)}
+        slots = {slot.name.lower() for slot in (*NUMBERS, *BRISTLE_NUMBERS, *COMMAND_NUMBERS)}
         assert set(servo.FIELDS) == slots | {"supply_voltage", "law", "contact"}
         assert sorted(servo.LAWS) == sorted(LAWS.values())
         assert tuple(CONTACTS) == servo.CONTACTS

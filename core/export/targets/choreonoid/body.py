@@ -96,7 +96,7 @@ def write_choreonoid(model: ServoModel, folder: Path, options: ServoOptions) -> 
             if raised
             else []
         ),
-        settings_note(settings),
+        settings_note(model, settings),
         bristle_note,
         "Body files have no friction; the customizer adds it. Torque off is an effort of 0; friction remains.",
         "Friction M3–M6 depends on loads that a customizer does not get; the C header of target `c` provides it.",
@@ -252,7 +252,7 @@ def check_choreonoid(model: ServoModel, folder: Path, options: ServoOptions) -> 
             share = run.settings.kp / own.kp
             damping = kd * (math.sqrt(share) if model.control.law == "current" else 1.0)
             gains = (kp * share, damping, min(limit, body.effort))
-            yield simulate_choreonoid(friction, gains, pendulum, *held_commands(run.trajectory, step))
+            yield simulate_choreonoid(friction, gains, pendulum, *held_commands(run, step))
 
     how = "body and friction read back and simulated here by the algorithm of Cisneros et al."
     return measured(model, options, "choreonoid", how, rollout, step=friction.dt)

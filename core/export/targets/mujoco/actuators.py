@@ -145,7 +145,7 @@ def check_written(model: ServoModel, folder: Path, options: MujocoOptions) -> Ch
 
     def simulate(place: Path, runs: Sequence[GridRun], step: float) -> list[NDArray[np.float64]]:
         delay = model.values.get("command_delay", 0.0)
-        return [simulate_in_mujoco(scene_of(place, model), run.trajectory, step, delay) for run in runs]
+        return [simulate_in_mujoco(scene_of(place, model), run, step, delay) for run in runs]
 
     rollout = rollout_of_files(model, folder, options, write, simulate)
     return measured(model, options, "mujoco", f"run in MuJoCo {version}", rollout)
@@ -180,7 +180,7 @@ def _command_notes(model: ServoModel, settings: ServoSettings, options: MujocoOp
     others = "; ".join(f"`--set syntax={key}` is for {what}" for key, what in VERSIONS.items() if key != options.syntax)
     notes = [
         f"These files are for {VERSIONS[options.syntax]}. {others}.",
-        settings_note(settings),
+        settings_note(model, settings),
         lead_note(options.timestep),
         f"For torque off, disable actuator group {DRIVE_GROUP}: the motor is then an open circuit, without back-EMF.",
         "Friction relies on `solreffriction` and `solimpfriction` of the class and on the engine's `refsafe` flag, "

@@ -11,6 +11,7 @@ from core.base.errors import ExportError
 from core.export.files import slug
 from core.export.programs import mujoco_engine
 from core.export.protocol import held_commands
+from core.export.references import GridRun
 from core.export.targets.mujoco.xml import BRAKE_GROUP, DRIVE_GROUP
 from core.servo.model import ServoModel
 
@@ -20,14 +21,12 @@ def scene_of(folder: Path | str, model: ServoModel) -> Path:
     return Path(folder) / f"{slug(model.title)}.pendulum.xml"
 
 
-def simulate_in_mujoco(
-    scene: Path, trajectory: str, timestep: float, release_delay: float = 0.0
-) -> NDArray[np.float64]:
-    """Run an exported scene on a trajectory.
+def simulate_in_mujoco(scene: Path, run: GridRun, timestep: float, release_delay: float = 0.0) -> NDArray[np.float64]:
+    """Run an exported scene on the trajectory of a run.
 
     Args:
         scene: The scene's file.
-        trajectory: Name of the trajectory.
+        run: The run.
         timestep: Time step of the engine [s]; goals are held over it.
         release_delay: Delay of a command that releases the motor [s]; the engine delays only goals.
 
@@ -48,7 +47,7 @@ def simulate_in_mujoco(
         raise ExportError(f"{scene}: at a time step of {timestep:g} s a delay is lost: raise nsample")
     engine.opt.timestep = timestep
     data = mujoco.MjData(engine)
-    goal, enable = held_commands(trajectory, timestep)
+    goal, enable = held_commands(run, timestep)
     late = min(round(release_delay / timestep), len(enable))
     driven = np.concatenate((np.full(late, enable[0]), enable[: len(enable) - late]))
     positions = np.empty(len(goal))

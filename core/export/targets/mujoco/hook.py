@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from core.base.errors import ExportError
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
 from core.export.files import printable, slug
-from core.export.notes import bristle_notes
+from core.export.notes import bristle_notes, settings_note
 from core.export.programs import mujoco_engine, program, require_unchanged
 from core.export.protocol import held_commands, measured, rollout_of_files
 from core.export.references import GridRun, default_bench
@@ -55,8 +55,12 @@ def write_hook(model: ServoModel, folder: Path, options: ServoOptions) -> Export
         example: "runs both scenes",
     }
     notes = [
-        f"Fixed by this export: kp {settings.kp:g}, supply {settings.supply_voltage:g} V. Both can be changed at run "
-        'time; `servos.numbers["kp"]` is per rad of position error.',
+        (
+            f"Fixed by this export: kp {settings.kp:g}, supply {settings.supply_voltage:g} V. Both can be changed at "
+            'run time; `servos.numbers["kp"]` is per rad of position error.'
+            if model.control.command == "position"
+            else settings_note(model, settings)
+        ),
         "Time steps of up to 5 ms with integrator `Euler`, `implicit` or `implicitfast`.",
         "`attach` and every `update` refuse settings that would change the servo: RK4; friction, `refsafe`, damping or "
         "actuation switched off; `actuatorfrcrange`, `ctrlrange` and `forcerange`; a time step other than at "
@@ -114,13 +118,13 @@ def check_hook(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
 
     def simulate(place: Path, runs: Sequence[GridRun], step: float) -> list[NDArray[np.float64]]:
         scene, servo = place / f"{name}.hook.xml", place / f"{name}.servo.json"
-        return [simulate_hook(scene, servo, run.trajectory, step) for run in runs]
+        return [simulate_hook(scene, servo, run, step) for run in runs]
 
     rollout = rollout_of_files(model, folder, options, write_hook, simulate)
     return measured(model, options, "mujoco-hook", f"run in MuJoCo {version}", rollout)
 
 
-def simulate_hook(scene: Path, servo: Path, trajectory: str, timestep: float) -> NDArray[np.float64]:
+def simulate_hook(scene: Path, servo: Path, run: GridRun, timestep: float) -> NDArray[np.float64]:
     """Return an exported scene's positions before each step [rad]; goals are held over a `timestep` [s]."""
     mujoco = mujoco_engine()
     try:
@@ -130,7 +134,7 @@ def simulate_hook(scene: Path, servo: Path, trajectory: str, timestep: float) ->
         servos = program("servobench_mujoco").attach(engine, data, {"servo": servo})
     except ValueError as error:
         raise ExportError(f"{scene}: MuJoCo rejects it: {error}") from None
-    goals, enable = held_commands(trajectory, timestep)
+    goals, enable = held_commands(run, timestep)
     positions = np.empty(len(goals))
     for k in range(len(goals)):
         positions[k] = data.qpos[0]
@@ -195,6 +199,7 @@ EXPORTER = Exporter(
     options=ServoOptions,
     write=write_hook,
     check=check_hook,
+    any_command=True,
     contacts=tuple(CONTACTS),
     engine="MuJoCo",
     package="mujoco",

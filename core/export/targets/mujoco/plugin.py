@@ -21,7 +21,7 @@ from core.export.notes import settings_note
 from core.export.programs import mujoco_engine, program, require_unchanged
 from core.export.protocol import held_commands, measured, rollout_of_files
 from core.export.references import GridRun, default_bench
-from core.export.servo_file import NUMBERS, servo_numbers, standalone_text
+from core.export.servo_file import COMMAND_NUMBERS, NUMBERS, servo_numbers, standalone_text
 from core.export.targets.c_header import compiler
 from core.export.targets.mujoco.actuators import bench_title
 from core.export.targets.mujoco.xml import joint_attributes, pendulum_element, xml_text
@@ -53,7 +53,7 @@ def write_plugin(model: ServoModel, folder: Path, options: ServoOptions) -> Expo
         scene: f"pendulum, {printable(bench_title(bench))}, with the servo's class, plugin instance and two actuators",
     }
     notes = [
-        settings_note(settings),
+        settings_note(model, settings),
         "Builds with MuJoCo 3.7 and later. Time steps of up to 5 ms with integrator `Euler`, `implicit` or "
         "`implicitfast`, on the CPU: MJX and MuJoCo Warp have no plugins.",
         "Commands given for a step act half a step later on average, as with a servo that polls them.",
@@ -69,6 +69,8 @@ def pendulum_scene(name: str, model: ServoModel, bench: Bench, settings: ServoSe
     own = servo_numbers(model, settings)
     kt = own["torque_constant"]
     slope = kt * own["kv"] if own["law"] == "current" else kt * kt / own["resistance"]
+    per_output = 1.0 if own["law"] == "current" else own["supply_voltage"] / own["resistance"]
+    slope += kt * per_output * own["kp"] * own.get("speed_feedback", 0.0)
     damping = 0.5 * (own["friction_viscous"] + slope)
     default = ET.Element("default")
     joint = joint_attributes(own["armature"], damping, own["friction_base"] + SMALLEST_BUDGET)
@@ -77,8 +79,9 @@ def pendulum_scene(name: str, model: ServoModel, bench: Bench, settings: ServoSe
     extension = ET.Element("extension")
     instance = ET.SubElement(ET.SubElement(extension, "plugin", plugin=PLUGIN), "instance", name=name)
     ET.SubElement(instance, "config", key="law", value=own["law"])
-    for field in ("supply_voltage", *(slot.name.lower() for slot in NUMBERS)):
-        ET.SubElement(instance, "config", key=field, value=repr(own[field]))
+    for field in ("supply_voltage", *(slot.name.lower() for slot in (*NUMBERS, *COMMAND_NUMBERS))):
+        if field in own:
+            ET.SubElement(instance, "config", key=field, value=repr(own[field]))
     root.insert(2, extension)
     actuators = ET.SubElement(root, "actuator")
     for actuator in (GOAL, ENABLE):
@@ -93,13 +96,13 @@ def check_plugin(model: ServoModel, folder: Path, options: ServoOptions) -> Chec
     load_plugin()
 
     def simulate(place: Path, runs: Sequence[GridRun], step: float) -> list[NDArray[np.float64]]:
-        return [simulate_plugin(place / f"{name}.plugin.xml", run.trajectory) for run in runs]
+        return [simulate_plugin(place / f"{name}.plugin.xml", run) for run in runs]
 
     rollout = rollout_of_files(model, folder, options, write_plugin, simulate)
     return measured(model, options, "mujoco-plugin", f"run in MuJoCo {version}", rollout)
 
 
-def simulate_plugin(scene: Path, trajectory: str) -> NDArray[np.float64]:
+def simulate_plugin(scene: Path, run: GridRun) -> NDArray[np.float64]:
     """Return an exported scene's positions before each of its steps [rad]; goals are held over a step."""
     mujoco = mujoco_engine()
     try:
@@ -107,7 +110,7 @@ def simulate_plugin(scene: Path, trajectory: str) -> NDArray[np.float64]:
         data = mujoco.MjData(engine)
     except (ValueError, mujoco.FatalError) as error:
         raise ExportError(f"{scene}: MuJoCo rejects it: {error}") from None
-    commands = np.stack(held_commands(trajectory, engine.opt.timestep), axis=1)
+    commands = np.stack(held_commands(run, engine.opt.timestep), axis=1)
     positions = np.empty(len(commands))
     for k in range(len(commands)):
         positions[k] = data.qpos[0]
@@ -153,6 +156,7 @@ EXPORTER = Exporter(
     options=ServoOptions,
     write=write_plugin,
     check=check_plugin,
+    any_command=True,
     engine="MuJoCo",
     package="mujoco",
     install="'servobench[mujoco]'",

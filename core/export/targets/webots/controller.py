@@ -108,7 +108,7 @@ def write_webots(model: ServoModel, folder: Path, options: ServoOptions) -> Expo
         LIBRARY: "the servo itself, which the controller uses",
     }
     notes = [
-        settings_note(settings),
+        settings_note(model, settings),
         "Webots ignores a joint's friction under its own position control. The program drives the motor with "
         "`setTorque`, with `staticFriction` and `dampingConstant` of the joint at 0.",
         f"Webots has no armature: the world's pendulum carries {model.values['armature']:.6g} kg·m² of it in its "
@@ -265,7 +265,7 @@ def check_webots(model: ServoModel, folder: Path, options: ServoOptions) -> Chec
         world = read_world(place / f"{name}.pendulum.wbt")
         if world.servo_file != f"{name}.servo.json":
             raise ExportError(f"{place}: the world refers to {world.servo_file!r}, which is not this export's servo")
-        return [simulate_world(world, place / world.servo_file, run.trajectory) for run in runs]
+        return [simulate_world(world, place / world.servo_file, run) for run in runs]
 
     how = f"{PROGRAM} run here on the world's pendulum with Webots' integrator"
     return measured(
@@ -277,7 +277,7 @@ def check_webots(model: ServoModel, folder: Path, options: ServoOptions) -> Chec
     )
 
 
-def simulate_world(world: World, servo: Path | Mapping[str, Any], trajectory: str) -> NDArray[np.float64]:
+def simulate_world(world: World, servo: Path | Mapping[str, Any], run: GridRun) -> NDArray[np.float64]:
     """Return the pendulum's positions on a trajectory before each step [rad]; commands are held for a step.
 
     `servo` is the servo file, or its content.
@@ -287,7 +287,7 @@ def simulate_world(world: World, servo: Path | Mapping[str, Any], trajectory: st
     except ValueError as error:
         raise ExportError(f"the controller rejects the servo: {error}") from None
     joint.limit = world.largest_torque
-    goal, driven = held_commands(trajectory, world.step)
+    goal, driven = held_commands(run, world.step)
     positions = np.empty(len(goal))
     position = velocity = 0.0
     for k in range(len(goal)):
@@ -340,4 +340,5 @@ EXPORTER = Exporter(
     options=ServoOptions,
     write=write_webots,
     check=check_webots,
+    any_command=True,
 )

@@ -47,7 +47,7 @@ def write_webots_servo(model: ServoModel, folder: Path, options: ServoOptions) -
             for number in fit.numbers
             if number.remark
         ),
-        f"{settings_note(settings)} controlP scales with the servo's gain.",
+        f"{settings_note(model, settings)} controlP scales with the servo's gain.",
         f"Fitted at a `basicTimeStep` of {options.timestep * 1e3:g} ms, with {model.values['armature']:.6g} kg·m² of "
         "armature: add it to the inertia of the solid that the joint turns.",
         "For torque off, call `wb_servo_set_motor_force(servo, 0)`; the damper remains.",
