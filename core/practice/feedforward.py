@@ -288,6 +288,7 @@ def wanted_motion(trajectory: Trajectory, time: ArrayLike) -> WantedMotion:
 
 
 def _row(model: ServoModel, bench: Bench, settings: ServoSettings) -> Array:
+    model.require_goal_angles("feed-forward")
     row = model.bound_row(bench, settings, model.dt)
     if row[Slot.KI] != 0.0 or row[Slot.KD] != 0.0:
         raise ModelError("feed-forward: the goal's offset would be integrated or differentiated; set ki and kd to 0")

@@ -343,6 +343,12 @@ class ServoModel(Tabular):
         setup[Setup.SAMPLED] = self.control_period(settings) > 0.0
         return setup
 
+    def require_goal_angles(self, what: str) -> None:
+        """Raise ModelError if the servo is not commanded by an angle, which `what` needs."""
+        if self.control.command != "position":
+            words = COMMANDS[self.control.command].words
+            raise ModelError(f"{what} needs a servo that is commanded by an angle; this one is commanded by {words}")
+
     def bound_row(self, bench: Bench, settings: ServoSettings, step: float) -> np.ndarray:
         """Return the kernel row on a bench, (ROW,), for a time step [s]."""
         return bind(self.rows()[0], self.setup(bench, settings, step))

@@ -151,6 +151,7 @@ def prepare(spread: Spread, options: RandomisationOptions) -> Preparation:
     """Draw the specimens and compare their motions with the units'; raise ExportError for impossible options."""
     if options.draws < 2:
         raise ExportError(f"{options.draws} draws are too few; use at least 2")
+    spread.model.require_goal_angles("a randomisation")
     settings = settings_of(spread.model, options, "randomisation")
     bench = options.bench or default_bench(spread.model)
     specimens, units = spread.samples(options.draws, options.seed), spread.units()

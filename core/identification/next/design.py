@@ -144,6 +144,7 @@ def next_best(
         raise IdentificationError("choose at least one recording, with at least one parameter vector")
     if not cells:
         raise IdentificationError("no recording to choose from: name other masses, lengths, gains or trajectories")
+    model.require_goal_angles("the search for the next recordings")
     if not model.parameters.free:
         raise IdentificationError(
             f"every parameter of {model.title} is frozen; free one to find recordings that determine it"

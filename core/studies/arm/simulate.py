@@ -81,6 +81,8 @@ def simulate_arm(
         raise InputError(f"goals of an arm of shape {wanted.shape}: give finite numbers (n, 2), one column per joint")
     if len(servos) != len(JOINTS):
         raise InputError(f"{len(servos)} servos for an arm: give two, shoulder and elbow")
+    for servo in servos:
+        servo.model.require_goal_angles("an arm")
     steps = _steps(command_step, timestep)
     mujoco = mujoco_engine()
     engine = mujoco.MjModel.from_xml_string(arm_scene(links, timestep))

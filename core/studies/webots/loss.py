@@ -208,6 +208,7 @@ def loss_on_model(
         generations: Generations of each search.
         progress: Called with the completed share and a description.
     """
+    model.require_goal_angles("a Servo node")
     load, kept = bench or default_bench(model), settings or model.default_settings()
     grids = bench_grid(load, kept), held_back_grid(load, kept)
     runs, others = (model_runs(model, grid, kept.kp, step) for grid in grids)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from bench_gui.cli import main
 from core.base.errors import ExportError
 from core.export import check_export, export_model, exporters
 from core.export.programs import program
@@ -77,7 +78,7 @@ class TestTargets:
 
 @pytest.mark.usefixtures("no_notes")
 class TestAgainstTheKernel:
-    @pytest.mark.parametrize(("target", "package", "largest", "kind", "law"), cases())
+    @pytest.mark.parametrize(("target", "package", "largest", "kind", "law"), list(cases()))
     def test_the_motion_is_that_of_the_model(self, target, package, largest, kind, law, tmp_path):
         pytest.importorskip(package or "core")
         if target == "c":
@@ -87,6 +88,30 @@ class TestAgainstTheKernel:
         found = check_export(model, target, tmp_path)
         assert len(found.errors) == 4
         assert found.worst_mrad < largest
+
+
+class TestOtherUses:
+    """What needs goal angles says so in a line."""
+
+    @pytest.mark.parametrize(
+        ("call", "what"),
+        [
+            (["feedforward", "FILE", "--trajectory", "sin_sin"], "feed-forward"),
+            (["rollout", "--model", "FILE", "--trajectory", "sin_sin", "-o", "motion.npz"], "a trajectory"),
+            (["webots", "fit", "FILE"], "a Servo node"),
+        ],
+    )
+    def test_a_command_that_needs_goal_angles_is_refused(self, call, what, tmp_path, capsys, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        file = tmp_path / "torque.json"
+        file.write_text(MODELS["torque"].to_json_text(), "utf-8")
+        with pytest.raises(SystemExit):
+            raise SystemExit(main([str(file) if part == "FILE" else part for part in call]))
+        said = capsys.readouterr().err.strip().splitlines()
+        assert said[-1] == (
+            f"bench: {what} needs a servo that is commanded by an angle; this one is commanded by a torque"
+        )
+        assert list(tmp_path.iterdir()) == [file]
 
 
 class TestFiles:

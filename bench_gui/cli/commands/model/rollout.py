@@ -44,6 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
     from core.servo.settings import ServoSettings
 
     model = model_from(arguments.model, arguments.integrator, arguments.substeps)
+    model.require_goal_angles("a trajectory")
     settings = ServoSettings(
         servo=model.servo,
         kp=model.default_settings(arguments.kp).kp,
