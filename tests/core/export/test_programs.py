@@ -91,7 +91,8 @@ def test_both_programs_lead_alike(law):
     ("change", "message"),
     [
         ({"format": "other"}, "not a servo file"),
-        ({"version": 4}, "not a servo file|version 4"),
+        ({"version": 5}, "not a servo file|version 5"),
+        ({"version": 4, "contact": "rigid", "control_period": 0.0}, "angle_ignored = None"),
         ({"version": 3, "contact": "rigid", "control_period": -1.0}, "control_period = -1.0"),
         ({"law": "hydraulic"}, "no control law 'hydraulic'"),
         ({"kp": None}, "kp = None"),
