@@ -113,18 +113,18 @@ def test_identify(reach, session, tmp_path) -> None:
              "--command-path-terms", "command_delay",
              "--trials", "77", "--repeats", "2", "--prior", "30", "--seed", "5", "--validation", "kp=100",
              "--metric", "mae_velocity", "--integrator", "algorithm1", "--substeps", "3",
-             "--quadratic-gate", "opposing",
+             "--quadratic-gate", "opposing", "--drive-from", "current",
              "--contact", "elastoplastic", "--frozen", "R=2.5", "--frozen", "armature=0.01", "--bounds", "kt=0.5:1.5",
              "--start", "mx64:m1", "--start", "kt=1.25", "--no-polish", "--resume", "--storage", "sqlite:///x.db",
              "-o", tmp_path / "r"]  # fmt: skip
     target, others = "sessions.results.identifying.run_identification", ("points", "refine", "paper", "command_path")
     given = reach(target, *words, but=(*others, "run_offsets"))
     request = given["request"]
-    differs(request, but=("points", "command_path_if_better", "run_offsets"))
+    differs(request, but=("points", "command_path_if_better", "run_offsets", "command"))
     assert request == IdentificationRequest(
         servo="mx64", models=("m2", "m4"), command_path=("command_delay",), trials=77, repeats=2, seed=5,
         validation="kp=100", metric="mae_velocity", polish=False, contact="elastoplastic",
-        quadratic_gate="opposing", integrator="algorithm1", substeps=3, dt=0.004, supply="header",
+        quadratic_gate="opposing", integrator="algorithm1", substeps=3, dt=0.004, supply="header", drive_from="current",
         frozen=(("R", 2.5), ("armature", 0.01)), bounds=(("kt", 0.5, 1.5),),
         start=tuple((load_model("mx64", "m1").values | {"kt": 1.25}).items()), prior=0.03, threads=3,
         data_hash=Session.open(session).data_hash([TAGGED]),

@@ -106,6 +106,7 @@ ENTERED = {
     "prior": ("Prior", 25.0, 0.025),
     "dt": ("Sample time", 8.0, 0.008),
     "supply": ("Supply voltage", "header", "header"),
+    "drive_from": ("Drive from", "current", "current"),
     "threads": ("Threads", 5, 5),
     "sample": ("Maximum runs", 600, 600),
     "points": ("Use placed points", True, True),

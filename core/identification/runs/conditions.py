@@ -66,9 +66,10 @@ def suited(request: IdentificationRequest, recordings: Sequence[Recording]) -> I
     if len(kinds) > 1:
         words = " and by ".join(f"{COMMANDS[kind].words} ({_named_runs(recordings, kind)})" for kind in sorted(kinds))
         raise UnusableRuns(f"runs commanded by {words} cannot be fitted together; identify them apart", ())
-    if (command := kinds.pop()) != "position":
+    request = replace(request, command=kinds.pop()) if kinds else request
+    if request.command != "position":
         terms = tuple(term for term in request.command_path if term not in ANGLE_TERMS)
-        return replace(request, command=command, command_path=terms)
+        return replace(request, command_path=terms)
     measured = request.supply == "logged" and any("supply_voltage" in run.channels for run in recordings)
     if not measured or request.command_path != COMMAND_PATH_TERMS:
         return request

@@ -24,6 +24,8 @@ OTHER: dict[str, Any] = {
     "run_offsets": True,
     "quadratic_gate": "opposing",
     "supply": "header",
+    "drive_from": "duty_cycle",
+    "command": "duty_cycle",
     "frozen": (("R", 2.5),),
     "bounds": (("kt", 0.5, 2.0),),
     "start": (("armature", 0.03),),

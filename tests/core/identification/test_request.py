@@ -162,7 +162,11 @@ def test_a_file_that_is_no_request_is_refused_and_one_without_newer_fields_is_re
     for wrong in ([], {"servo": SERVO}, {**SMALL.to_json(), "colour": "red"}):
         with pytest.raises(IdentificationError, match="request"):
             IdentificationRequest.from_json(wrong)
-    older = {name: value for name, value in SMALL.to_json().items() if name not in ("points", "start")}
+    older = {
+        name: value
+        for name, value in SMALL.to_json().items()
+        if name not in ("points", "start", "command", "drive_from")
+    }
     assert IdentificationRequest.from_json(older) == SMALL
 
 
@@ -174,7 +178,11 @@ def study_of(folder, request) -> tuple[str, str]:
     def begin(storage, name, parameters, settings, resume):
         raise SearchBegins(name, json.dumps(settings, sort_keys=True))
 
-    runs = [replace(run, settings=replace(run.settings, servo=request.servo)) for run in recordings()]
+    measured = {"duty_cycle": np.zeros(recordings()[0].samples)}
+    runs = [
+        replace(run, settings=replace(run.settings, servo=request.servo), channels={**run.channels, **measured})
+        for run in recordings()
+    ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("core.identification.fitting.StudyRecord", begin)
         with pytest.raises(SearchBegins) as begins:
@@ -183,8 +191,8 @@ def study_of(folder, request) -> tuple[str, str]:
 
 
 SEARCHED = IdentificationRequest(servo=SERVO, models=("m1",), validation="none", substeps=1, data_hash="one")
-NOT_SEARCHED_WITH = ("threads", "run_offsets")
-"""Without effect on the values, and fitted after the search."""
+NOT_SEARCHED_WITH = ("threads", "run_offsets", "command")
+"""Without effect on the values, fitted after the search, and taken from the runs."""
 
 
 @pytest.mark.parametrize("field", OTHER)
