@@ -164,7 +164,7 @@ def _export(
             target = place / f"{identity}{ending}"
             if target.exists():
                 raise SessionError(f"{shown(target)}: the file exists; export into another folder")
-            content = text(recording).encode("ascii")
+            content = text(recording).encode("utf-8")
             place.mkdir(parents=True, exist_ok=True)
             written.append(target)
             write_atomically(target, content)

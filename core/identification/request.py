@@ -74,7 +74,8 @@ class IdentificationRequest(IdentificationOptions):
             )
         for name, known in CHOICES.items():
             if (value := getattr(self, name)) not in known:
-                raise IdentificationError(f"no {name.replace('_', ' ')} {value!r}; there are {', '.join(known)}")
+                named = ", ".join(filter(None, known))
+                raise IdentificationError(f"no {name.replace('_', ' ')} {value!r}; there are {named}")
         for name in self.command_path:
             if name not in COMMAND_PATH:
                 raise IdentificationError(f"no command path term {name!r}; there are {', '.join(COMMAND_PATH)}")

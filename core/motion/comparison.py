@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from core.base.arrays import Array
 from core.document.table import Tabular
 from core.motion.recording import Recording
@@ -56,8 +58,9 @@ class Comparison(Tabular):
         return f"{self.title}: {len(self.time)} samples, MAE {self.mae * 1e3:.2f} mrad"
 
     def columns(self) -> Mapping[str, Array]:
-        """Return time, goal, measured, simulated and residual, (n,) each."""
-        return {name: getattr(self, name) for name in ("time", "goal", "measured", "simulated", "residual")}
+        """Return time, goal if it is an angle, measured, simulated and residual, (n,) each."""
+        names = ("time", "goal", "measured", "simulated", "residual")
+        return {name: getattr(self, name) for name in names if name != "goal" or np.isfinite(self.goal).any()}
 
     def plot(self, axes: Any = None) -> Any:
         """Draw goal, measured and simulated position over time.
@@ -71,7 +74,8 @@ class Comparison(Tabular):
         from matplotlib import pyplot
 
         axes = axes or pyplot.subplots(figsize=(8, 4), layout="constrained")[1]
-        axes.plot(self.time, self.goal, color="0.7", linewidth=1, label="goal")
+        if np.isfinite(self.goal).any():
+            axes.plot(self.time, self.goal, color="0.7", linewidth=1, label="goal")
         axes.plot(self.time, self.measured, color="0.2", label="measured")
         axes.plot(self.time, self.simulated, "--", label=f"simulated, {self.mae * 1e3:.1f} mrad")
         axes.set_xlabel("time [s]")

@@ -88,8 +88,9 @@ STATUS_WORDS = {"success": "complete", "abort": "aborted", "fail": "failed", "cr
 DIRECTIONS = {1: "counter-clockwise", -1: "clockwise"}
 """Direction in which the pendulum turns, as seen by the user, when the servo's angle increases."""
 
-MEASURED = 0.5
-"""Smallest share of samples with a measured current or duty cycle to simulate from it."""
+MEASURED, LONGEST_GAP = 0.5, 0.05
+"""Smallest share of samples with a measured current or duty cycle, and the longest time without one [s], to simulate
+from it."""
 
 TRIM_TOLERANCE = 1e-9
 """Tolerance for rounding when a trim time is compared with a sample time [s]."""
@@ -209,6 +210,15 @@ class Recording(Tabular):
         wanted = COMMANDS[kind]
         measured = self.channels.get(kind, np.array([])) if kind in MOTOR_CHANNELS else np.array([])
         known = np.isfinite(measured)
+        if len(places := np.flatnonzero(known)) > 1:
+            gaps = np.diff(self.time[places])
+            wide = int(np.argmax(gaps))
+            if gaps[wide] > max(LONGEST_GAP, 3.0 * float(np.median(np.diff(self.time)))):
+                raise InputError(
+                    f"recording {self.id}: no {kind.replace('_', ' ')} was measured for {gaps[wide]:.3g} s at "
+                    f"{self.time[places[wide]] - self.time[0]:.4g} s; trim the run to the part before or after it, or "
+                    "leave it out"
+                )
         if known.sum() < max(2, MEASURED * self.samples):
             raise InputError(
                 f"recording {self.id}: the model is commanded by {wanted.words}, this run by {self.command.words}"

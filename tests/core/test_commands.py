@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from core.base.errors import InputError, ModelError
+from core.identification.coverage.causes import causes
 from core.identification.coverage.problem import CorrectedRun
 from core.identification.coverage.report import coverage
 from core.identification.evaluate import evaluate
 from core.identification.identify import identify
 from core.identification.request import IdentificationRequest
-from core.identification.runs.conditions import UnusableRuns, suited
+from core.identification.runs.conditions import UnusableRuns, missing_conditions, suited
 from core.identification.search.objective import Batch
 from core.motion.simulation import simulate_recording
 from core.servo.actuator import COMMANDS, PIECE
@@ -160,3 +161,33 @@ def test_the_goal_is_held_and_resampled_as_any_other(name):
     assert set(coarse.goal) <= set(run.goal)
     assert math.isnan(coarse.goal_position[0])
     assert model.control.piece == PIECE
+
+
+def test_a_gap_of_the_driving_channel_is_named_and_its_sign_is_tried():
+    model = replace(planted("position", 1), dt=STEP)
+    run = recorded(model, 1)[0]
+    duty = run.channels["duty_cycle"].copy()
+    duty[100:150] = np.nan
+    with pytest.raises(InputError, match=r"no duty cycle was measured for 0\.255 s at 0\.495 s; trim"):
+        replace(run, channels={**run.channels, "duty_cycle": duty}).commanded("duty_cycle")
+    duty[100:150:5] = 0.1
+    assert np.isfinite(replace(run, channels={**run.channels, "duty_cycle": duty}).commanded("duty_cycle").goal).all()
+    driven = build_model("mx106", "m4", command="duty_cycle")
+    (sign,) = next(same for same in causes(driven, [run]) if same[0].kind == "sign")
+    assert sign.text == "the measured duty cycle inverted"
+    assert np.array_equal(sign.recordings[0].goal, -run.channels["duty_cycle"])
+
+
+def test_runs_of_several_commands_are_named_before_a_fit():
+    mixed = [*recorded(planted("torque", 0), 0)[:1], *recorded(planted("position", 0), 0)[:1]]
+    found = [finding.text for finding in coverage(mixed).findings]
+    assert "runs commanded by an angle and by a torque need a fit each" in found
+
+
+def test_a_coarse_current_is_named():
+    runs = recorded(planted("position", 1), 1)
+    texts = missing_conditions(build_model("mx106", "m1", command="current"), runs)
+    assert any("log faster, or drive from the duty cycle" in text for text in texts)
+    assert not any(
+        "log faster" in t for t in missing_conditions(build_model("mx106", "m1", command="duty_cycle"), runs)
+    )

@@ -44,6 +44,9 @@ PROMISING = 0.8
 MOST_NAMED = 3
 """Number of causes that are named for a model that is not fitted."""
 
+ALIKE = 0.1
+"""Largest difference of sampling intervals, as a share, for which a shift by rows is one time."""
+
 APART = 5.0
 """Ratio of a run's error to that of the best run from which its own facts are in question, not those of all runs."""
 
@@ -108,6 +111,9 @@ def compared(recordings: Sequence[Recording], dt: float | None) -> tuple[list[Re
 
 def causes(model: ServoModel, recordings: Sequence[Recording]) -> Iterator[list[Cause]]:
     """Yield the causes of each kind."""
+    own = all(run.command.kind == model.control.command for run in recordings)
+    goals = "the goals" if own else f"the measured {model.control.command.replace('_', ' ')}"
+    recordings = [run.commanded(model.control.command) for run in recordings]
 
     def each(kind: str, text: str, remedy: str, change: Callable[[Recording], Recording]) -> Cause:
         return Cause(kind=kind, text=text, remedy=remedy, model=model, recordings=tuple(map(change, recordings)))
@@ -117,11 +123,13 @@ def causes(model: ServoModel, recordings: Sequence[Recording]) -> Iterator[list[
         for turn in TURNS
     ]
     interval = sampling_interval(recordings)
+    alike = own and all(math.isclose(sampling_interval([run]), interval, rel_tol=ALIKE) for run in recordings)
+    moved = "; import shifts the goals of tables by --goal-shift" if alike else ""
     shifts = [
         each(
             "time",
-            f"the goals {1e3 * abs(rows) * interval:.3g} ms {'earlier' if rows > 0 else 'later'}",
-            f"check when goals and positions are read; import shifts the goals of tables by --goal-shift {-rows}",
+            f"{goals} {1e3 * abs(rows) * interval:.3g} ms {'earlier' if rows > 0 else 'later'}",
+            f"check when {goals.partition(' ')[2]} and positions are read{moved and f'{moved} {-rows}'}",
             shifted(rows),
         )
         for rows in ROWS
@@ -129,8 +137,8 @@ def causes(model: ServoModel, recordings: Sequence[Recording]) -> Iterator[list[
     ]
     if shifts:
         yield shifts
-    remedy = "check the sign of goals and positions, and invert one of them"
-    yield [each("sign", "the goals inverted", remedy, _inverted)]
+    remedy = f"check the sign of {goals.partition(' ')[2]} and positions, and invert one of them"
+    yield [each("sign", f"{goals} inverted", remedy, _inverted)]
     for kind, title, remedy in (
         ("mass", "the load", "check the unit and the value of mass and length"),
         ("kp", "the gain kp", "read the gain back from the servo, and correct kp of these runs"),

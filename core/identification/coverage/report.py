@@ -24,7 +24,7 @@ from core.identification.coverage.terms import TermVerdict, term_verdicts
 from core.identification.coverage.timing import Timing, timing_findings, timing_of
 from core.identification.runs.conditions import missing_conditions, unstated_releases
 from core.motion.recording import Recording
-from core.servo.actuator import DEFAULT_PERIOD
+from core.servo.actuator import COMMANDS, DEFAULT_PERIOD
 from core.servo.model import ServoModel, build_model
 from core.servo.terms import COMMAND_PATH_TERMS, RICHEST
 
@@ -122,6 +122,7 @@ def coverage(
     if len(servos) > 1:
         raise IdentificationError(f"these are recordings of {', '.join(servos)}; analyse one servo at a time")
     command = model.control.command if model else recordings[0].command.kind
+    mixed = sorted({run.command.kind for run in recordings})
     wanted = model or build_model(servos[0], RICHEST, command_path=COMMAND_PATH_TERMS, command=command)
     if wanted.servo != servos[0]:
         raise IdentificationError(f"these are recordings of {servos[0]}, the model is of {wanted.servo}")
@@ -137,6 +138,15 @@ def coverage(
     repeated = repeatability(recordings)
     odd = odd_repetitions(repeated, recordings)
     findings = [*outlier_findings(recordings), *timing_findings(recordings, timing), *odd]
+    if len(mixed) > 1:
+        findings.append(
+            Finding(
+                kind="command",
+                severity="error",
+                text=f"runs commanded by {' and by '.join(COMMANDS[kind].words for kind in mixed)} need a fit each",
+                remedy="identify those of one command at a time, with --runs or those selected in the window",
+            )
+        )
     return Coverage(
         grid=grid,
         total=total,

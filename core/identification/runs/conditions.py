@@ -32,6 +32,9 @@ IMPOSSIBLE_SPEED = 5.0
 SLOW = 0.15
 """Share of the no-load speed: slower runs hardly show back-EMF and viscous friction."""
 
+COARSE = 0.05
+"""Mean change of a measured channel from sample to sample, as a share of its mean deviation, that loses motion."""
+
 FEW_RUNS = 3
 
 IMPORT_AGAIN = "import them again with a column torque_enable, 0 while the motor is released"
@@ -65,7 +68,9 @@ def suited(request: IdentificationRequest, recordings: Sequence[Recording]) -> I
     kinds = {request.drive_from} if request.drive_from else {run.command.kind for run in recordings}
     if len(kinds) > 1:
         words = " and by ".join(f"{COMMANDS[kind].words} ({_named_runs(recordings, kind)})" for kind in sorted(kinds))
-        raise UnusableRuns(f"runs commanded by {words} cannot be fitted together; identify them apart", ())
+        raise UnusableRuns(
+            f"runs commanded by {words} cannot be fitted together; identify those of one command, with --runs", ()
+        )
     request = replace(request, command=kinds.pop()) if kinds else request
     if request.command != "position":
         terms = tuple(term for term in request.command_path if term not in ANGLE_TERMS)
@@ -176,6 +181,7 @@ def missing_conditions(model: ServoModel, recordings: Sequence[Recording]) -> tu
     if "release_braking" in free and all(bool(r.torque_enable.all()) for r in recordings):
         remedy = "no run releases the torque: record lift_and_drop"
         found.append(f"{unstated_releases(recordings) or remedy}, for {free['release_braking']}")
+    found += _coarse_drive(model, recordings)
     fastest = max(_speed(r) for r in recordings)
     limit = model.spec.no_load_speed
     by_speed = _symbols(free, "friction_viscous", "kt")
@@ -185,6 +191,24 @@ def missing_conditions(model: ServoModel, recordings: Sequence[Recording]) -> tu
             f"record sin_time_square, for {by_speed}"
         )
     return tuple(found)
+
+
+def _coarse_drive(model: ServoModel, recordings: Sequence[Recording]) -> list[str]:
+    """Return that a measured channel, which drives the simulation, changes too much between two samples."""
+    kind = model.control.command
+    measured = [
+        run for run in recordings if run.command.kind != kind and kind in MOTOR_CHANNELS and kind in run.channels
+    ]
+    driven = [run.commanded(kind).goal for run in measured]
+    changes = [float(np.abs(np.diff(x)).mean() / max(np.abs(x - x.mean()).mean(), 1e-9)) for x in driven]
+    if not changes or np.mean(changes) < COARSE:
+        return []
+    name = kind.replace("_", " ")
+    return [
+        f"the measured {name}, which drives the simulation, changes by {100 * float(np.mean(changes)):.0f} % of its "
+        "size from sample to sample, and friction and inertia take what is lost between them: log faster"
+        + (", or drive from the duty cycle" if kind == "current" else "")
+    ]
 
 
 def unstated_releases(recordings: Sequence[Recording]) -> str:
