@@ -123,11 +123,16 @@ def zero_notes(model: ServoModel) -> list[str]:
     offset = model.values.get("q_offset", 0.0)
     if offset == 0.0:
         return []
+    said = (
+        f"Zero: where this servo reads 0, its shaft is at {offset:.6g} rad. The example's pendulum is mounted this way. "
+        "On a joint of your robot the servo "
+    )
+    if model.control.command != "position":
+        return [f"{said}reads the joint's angle {-offset:+.6g} rad; its commands are no angles and stay as they are."]
     return [
-        f"Zero: where this servo reads 0, its shaft is at {offset:.6g} rad. The example's pendulum is mounted this "
-        f"way. On a joint of your robot the servo moves to its goal {offset:+.6g} rad and reads the joint's angle "
-        f"{-offset:+.6g} rad. Add these to goals and readings, move the joint's zero, or set `joint_zero` in the "
-        "servo's file, if it has that key, to the first value: the program then adds it to goals."
+        f"{said}moves to its goal {offset:+.6g} rad and reads the joint's angle {-offset:+.6g} rad. Add these to goals "
+        "and readings, move the joint's zero, or set `joint_zero` in the servo's file, if it has that key, to the "
+        "first value: the program then adds it to goals."
     ]
 
 
