@@ -124,8 +124,8 @@ def zero_notes(model: ServoModel) -> list[str]:
     if offset == 0.0:
         return []
     said = (
-        f"Zero: where this servo reads 0, its shaft is at {offset:.6g} rad. The example's pendulum is mounted this way. "
-        "On a joint of your robot the servo "
+        f"Zero: where this servo reads 0, its shaft is at {offset:.6g} rad. The example's pendulum is mounted this "
+        "way. On a joint of your robot the servo "
     )
     if model.control.command != "position":
         return [f"{said}reads the joint's angle {-offset:+.6g} rad; its commands are no angles and stay as they are."]
