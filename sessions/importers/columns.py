@@ -313,6 +313,6 @@ def _likely_unit(channel: str, values: NDArray[np.float64], angles: Sequence[NDA
         case "V":
             return "mV" if largest > 500.0 else ""
         case "1":
-            return "%" if channel == "duty_cycle" and largest > 1.5 else ""
+            return "%" if channel.endswith("duty_cycle") and 1.05 < largest <= 105.0 else ""
         case _:
             return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from core.base.errors import InputError
 from core.motion.refresh import rows_a_reading
 from core.servo.bench import Bench
 from core.servo.catalogue import ServoSpec
-from sessions.importers.columns import Column
+from sessions.importers.columns import SI_UNITS, Column, goal_of, units_of
 from sessions.importers.rows import GOAL
 
 MOST_OF_NO_LOAD = 1.5
@@ -26,6 +27,12 @@ MOST_TURNS = 2.0
 """Largest span of the position that follows a goal angle: a pendulum on a bench does not wind up further."""
 ALIKE = 5.0
 """Largest ratio of the spans of goal and position in a suggested unit."""
+MOST_OF_RATING, MOST_OF_SUPPLY = 3.0, 1.5
+"""Multiples of ratings a commanded speed, current or torque, and a commanded voltage, may reach; many are rough."""
+LEAST_OF_LIMIT = 1e-3
+"""Smallest share of that limit that the right unit may give."""
+PER_COUNT = 3.05e-5
+"""Duty cycle of one count of 16 bits."""
 LONGEST_STEP, SHORTEST_STEP = 1.0, 20e-6
 """Range of the median time between samples [s]."""
 
@@ -52,6 +59,8 @@ def check_plausible(
     _check_steps(channels["time"], columns, servo)
     if "goal_position" in columns:
         _check_goal(channels[GOAL], channels["position"], columns, servo)
+    else:
+        _check_command(float(np.abs(channels[GOAL]).max()), columns, servo)
     _check_motion(channels["time"], channels["position"], columns, servo)
 
 
@@ -114,6 +123,43 @@ def _check_goal(goal: NDArray[Any], position: NDArray[Any], columns: Mapping[str
     name = columns[channel].name
     raise InputError(
         f"{seen}; with {name} in {unit} it would be {-value:.3g} rad: {columns[channel].entry(channel, unit)}"
+    )
+
+
+def _check_command(largest: float, columns: Mapping[str, Column], servo: ServoSpec) -> None:
+    """Check that a servo can be given a command other than an angle as large as this."""
+    channel, supply = goal_of(columns), servo.supply_range[1]
+    limit, rating = {
+        "goal_velocity": (
+            MOST_OF_RATING * servo.no_load_speed,
+            f"turns at {servo.no_load_speed:g} rad/s without a load",
+        ),
+        "goal_duty_cycle": (1.05, "takes 1 at most"),
+        "goal_voltage": (MOST_OF_SUPPLY * supply, f"takes {supply:g} V at most"),
+        "goal_current": (
+            MOST_OF_RATING * max(servo.max_current, supply / servo.motor["R"][0]),
+            f"takes {servo.max_current:g} A at most",
+        ),
+        "goal_torque": (MOST_OF_RATING * servo.stall_torque, f"has {servo.stall_torque:g} N·m"),
+    }[channel]
+    if largest <= limit:
+        return
+    column = columns[channel]
+    scales = {unit: replace(column, unit=unit).factor(channel, servo) for unit in units_of(channel)}
+    fits = {
+        column.entry(channel, unit): f"in {unit} it would be {value:.3g}"
+        for unit, factor in scales.items()
+        if LEAST_OF_LIMIT * limit < (value := largest / column.factor(channel, servo) * factor) <= limit
+    }
+    if channel == "goal_duty_cycle" and not fits:
+        counts = replace(column, unit="1", scale=PER_COUNT)
+        fits[counts.entry(channel)] = "the factor of counts of 16 bits, whose 32767 are 1, is"
+    raise InputError(
+        f"{channel} reaches {largest:.4g} {SI_UNITS[channel]}, {servo.name} {rating}"
+        + (
+            "".join(f"; {words}: {entry}" for entry, words in fits.items())
+            or "; check its unit in --columns, and --servo"
+        )
     )
 
 

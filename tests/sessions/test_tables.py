@@ -460,6 +460,35 @@ def test_what_a_servo_cannot_do_is_refused_with_what_would_be_possible(write, sc
         read(write(text(table)), columns, **facts)
 
 
+BEYOND = {
+    "mNm": ("goal_torque=u", 500.0, r"goal_torque reaches 500 N·m, xl330 has 0.52 N·m; .* 0.5: goal_torque=u:mNm$"),
+    "Nm": ("goal_torque=u", 9.0, "reaches 9 N·m, xl330 has 0.52 N·m; in mNm it would be 0.009: goal_torque=u:mNm$"),
+    "mA": ("goal_current=u", 800.0, "takes 1.47 A at most; in mA it would be 0.8: goal_current=u:mA$"),
+    "mV": ("goal_voltage=u", 3000.0, "takes 9.5 V at most; in mV it would be 3: goal_voltage=u:mV$"),
+    "kV": ("goal_voltage=u", 9e5, "takes 9.5 V at most; check its unit in --columns, and --servo$"),
+    "%": ("goal_duty_cycle=u", 40.0, "takes 1 at most; in % it would be 0.4: goal_duty_cycle=u:%$"),
+    "16 bits": ("goal_duty_cycle=u", 9000.0, r"whose 32767 are 1, is: goal_duty_cycle=u:1\*3.05e-05$"),
+    "rpm": ("goal_velocity=u", 50.0, "deg/s .* goal_velocity=u:deg/s; in rpm it would be 5.24: goal_velocity=u:rpm$"),
+    "degrees": ("goal_velocity=u:rev/s", 200.0, "reaches 1257 rad/s, .* goal_velocity=u:deg/s; in rpm"),
+}
+
+
+@pytest.mark.parametrize(("column", "largest", "said"), BEYOND.values(), ids=BEYOND)
+def test_a_command_beyond_the_servo_is_refused_with_the_unit_that_fits(write, column, largest, said):
+    path = write(text({"t": TIME, "u": largest * np.sin(2.0 * TIME), "pos": 0.01 * POSITION}))
+    with pytest.raises(InputError, match=said):
+        read(path, f"time=t,{column},position=pos")
+
+
+@pytest.mark.parametrize(
+    ("column", "largest"),
+    [("velocity=u:rpm", 200), ("duty_cycle=u:%", 100), ("voltage=u", 9.5), ("current=u:mA", 4000), ("torque=u", 1.5)],
+)
+def test_a_command_of_the_ratings_is_read(write, column, largest):
+    path = write(text({"t": TIME, "u": largest * np.sin(2.0 * TIME), "pos": 0.01 * POSITION}))
+    assert read(path, f"time=t,goal_{column},position=pos").samples == 300
+
+
 def test_single_glitches_and_fast_servos_are_no_wrong_unit(write):
     position = POSITION.copy()
     position[::100] += 150.0
