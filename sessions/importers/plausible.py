@@ -33,6 +33,10 @@ LEAST_OF_LIMIT = 1e-3
 """Smallest share of that limit that the right unit may give."""
 PER_COUNT = 3.05e-5
 """Duty cycle of one count of 16 bits."""
+ALIGNED = 0.97
+"""Least correlation between the position and the integral of the measured speed."""
+MOST_APART = 0.1
+"""Largest relative difference between their ratio and that of two units."""
 LONGEST_STEP, SHORTEST_STEP = 1.0, 20e-6
 """Range of the median time between samples [s]."""
 
@@ -61,6 +65,8 @@ def check_plausible(
         _check_goal(channels[GOAL], channels["position"], columns, servo)
     else:
         _check_command(float(np.abs(channels[GOAL]).max()), columns, servo)
+    if "velocity" in channels:
+        _check_velocity(channels["time"], channels["position"], channels["velocity"], columns, servo)
     _check_motion(channels["time"], channels["position"], columns, servo)
 
 
@@ -161,6 +167,37 @@ def _check_command(largest: float, columns: Mapping[str, Column], servo: ServoSp
             or "; check its unit in --columns, and --servo"
         )
     )
+
+
+def _check_velocity(
+    time: NDArray[Any], position: NDArray[Any], velocity: NDArray[Any], columns: Mapping[str, Column], servo: ServoSpec
+) -> None:
+    """Check that the measured speed is the position's: turns taken for radians are 2π too slow."""
+    there = np.isfinite(velocity)
+    if np.sum(there) < max(SMOOTHED * SMOOTHED, len(time) / 2):
+        return
+    time, position, velocity = time[there], position[there], velocity[there]
+    way = np.append(0.0, np.cumsum(np.diff(time) * (velocity[1:] + velocity[:-1]) / 2.0))
+    # An offset of the speed makes its integral drift.
+    way, position = (values - np.polyval(np.polyfit(time, values, 1), time) for values in (way, position))
+    if not np.std(way) or not np.std(position) or abs(np.corrcoef(way, position)[0, 1]) < ALIGNED:
+        return
+    ratio = float(np.std(way) / np.std(position))
+    if abs(ratio - 1.0) < MOST_APART:
+        return
+    sure, unsure = list[str](), list[str]()
+    for channel in sorted(("position", "velocity"), key=lambda channel: columns[channel].unit != ""):
+        column, wanted = columns[channel], ratio if channel == "position" else 1.0 / ratio
+        now = column.factor(channel, servo)
+        for unit in units_of(channel):
+            if abs(replace(column, unit=unit).factor(channel, servo) / now / wanted - 1.0) < MOST_APART:
+                goal = columns.get("goal_position", column) if channel == "position" else column
+                entries = [goal.entry("goal_position", unit)] if goal != column and goal.unit == column.unit else []
+                fits = sure if column.unit and column.unit in column.name else unsure
+                entries.append(column.entry(channel, unit))
+                fits.append(f"; with {column.name} in {unit} it would be 1: {','.join(entries)}")
+    if sure or unsure:
+        raise InputError(f"the velocity is {ratio:.3g} times that of the position{''.join(unsure or sure)}")
 
 
 def _check_motion(time: NDArray[Any], position: NDArray[Any], columns: Mapping[str, Column], servo: ServoSpec) -> None:

@@ -489,6 +489,34 @@ def test_a_command_of_the_ratings_is_read(write, column, largest):
     assert read(path, f"time=t,goal_{column},position=pos").samples == 300
 
 
+SPEEDS = {
+    "turns": ("turns", "rad", "vel", "torque=u", "is 6.3.? times .* pos in rev it would be 1: position=pos:rev$"),
+    "goal too": ("turns", "rad", "vel", "position=u", ": goal=u:rev,position=pos:rev$"),
+    "of a stated speed": ("turns", "rad", "vel:rad/s", "torque=u", "6.3.* position=pos:rev$"),
+    "turns a second": (
+        "rad",
+        "turns",
+        "vel",
+        "torque=u",
+        "0.1[56].? times .*with vel in rev/s .* velocity=vel:rev/s$",
+    ),
+    "both": ("rad", "rad", "vel:rev/s", "voltage=u", "position=pos:rev; .* velocity=vel:rad/s$"),
+    "degrees": ("rad", "deg", "vel", "torque=u", "5[78].* times .*: velocity=vel:deg/s$"),
+    "alike": ("turns", "turns", "vel", "torque=u", ""),
+    "no unit's ratio": ("rad", "gear", "vel", "torque=u", ""),
+}
+
+
+@pytest.mark.parametrize(("angle", "speed", "entry", "goal", "said"), SPEEDS.values(), ids=SPEEDS)
+def test_a_speed_that_is_not_the_positions_names_the_unit(write, angle, speed, entry, goal, said):
+    scale = {"rad": 1.0, "turns": 0.5 / math.pi, "deg": 1.0 / DEGREE, "gear": 3.0}
+    noise = np.random.default_rng(0).normal(0.0, 0.05, 300)
+    position, velocity = POSITION * DEGREE, np.gradient(POSITION * DEGREE, TIME) + noise
+    table = {"t": TIME, "u": 0.05 * GOAL * DEGREE, "pos": position * scale[angle], "vel": velocity * scale[speed]}
+    with pytest.raises(InputError, match=said) if said else nullcontext():
+        read(write(text(table)), f"time=t,goal_{goal},position=pos,velocity={entry}")
+
+
 def test_single_glitches_and_fast_servos_are_no_wrong_unit(write):
     position = POSITION.copy()
     position[::100] += 150.0
