@@ -59,6 +59,8 @@ UNITS = {unit.lower(): (si, factor) for si, factor, units in _SPELLINGS for unit
 
 WORDS = (
     ("velocity", "velocity vel speed omega dq"),
+    ("current", "iq"),
+    ("voltage", "vq"),
     ("duty_cycle", "duty pwm"),
     ("supply_voltage", "voltage supply vin vbat volt volts"),
     ("temperature", "temperature temp"),
@@ -70,6 +72,10 @@ WORDS = (
     ("torque_enable", "torque motor on driven"),
 )
 """Words that name a channel, the most specific first."""
+MEASURED_WORDS = frozenset(("measured", "meas", "present", "actual", "state", "feedback"))
+"""Words that name a position only where no other word names a quantity."""
+OTHER_WORDS = frozenset(("power", "force", "acceleration", "accel", "acc", "error", "energy"))
+"""Words of quantities that no channel holds."""
 TORQUE_WORDS = frozenset(("torque", "tor", "tau", "effort", "load"))
 """Words of quantities that are no measured channel, and as goals those of a torque."""
 ENABLE_WORDS = frozenset(("enable", "enabled", "en"))
@@ -78,6 +84,11 @@ GOAL_WORDS = frozenset(
     ("goal", "target", "setpoint", "reference", "ref", "command", "commanded", "cmd", "desired", "des", "action")
 )
 """Words that turn a position into the goal, and a time into that of the command."""
+
+INPUT = "input"
+"""Word that makes a goal of an angle, speed or torque only: an input voltage or current is that of the supply."""
+IN_TURNS = frozenset(("pos_estimate", "vel_estimate", "input_pos", "input_vel", "pos_setpoint", "vel_setpoint"))
+"""Names of ODrive, which counts turns."""
 
 _NUMBER = r"\d*\.?\d+(?:[eE][-+]?\d+)?"
 _ENTRY = re.compile(
@@ -237,11 +248,19 @@ def guess_columns(table: Table) -> dict[str, Column]:
         unit = stated.get(column.name, "")
         if not column.unit and is_unit_of(unit, channel):
             found[channel] = Column(column.name, unit)
+    duty = _words_of(found["duty_cycle"].name) if "duty_cycle" in found else MEASURED_WORDS
+    if not duty & MEASURED_WORDS and not {*GOALS.values()} & found.keys():
+        found["goal_duty_cycle"] = found.pop("duty_cycle")
     values = {channel: _numbers(cells[column.name]) for channel, column in found.items()}
+    for channel in {*GOALS.values()} & found.keys():
+        if len(set(values[channel])) < 2:  # not yet, perhaps
+            values[channel] = _all_numbers(table, found[channel].name)
     angles = [values[channel] for channel in ("goal_position", "position") if channel in values]
     for channel, column in found.items():
         if not column.unit:
-            found[channel] = Column(column.name, _likely_unit(channel, values[channel], angles))
+            known = "turn/s" if channel.endswith("velocity") else "turn"
+            turns = re.split(r"[./]", column.name)[-1] in IN_TURNS
+            found[channel] = Column(column.name, known if turns else _likely_unit(channel, values[channel], angles))
     # A drive that logs the goals of all its loops is commanded by the outermost one that changes.
     goals = sorted((c for c in GOALS.values() if c in found), key=lambda goal: len(set(values[goal])) < 2)
     return {channel: found[channel] for channel in SI_UNITS if channel in found and channel not in goals[1:]}
@@ -275,9 +294,13 @@ def _channel_of(text: str) -> str | None:
     if text in SI_UNITS:
         return text
     said = _words_of(text)
+    if said & (TORQUE_WORDS | OTHER_WORDS):
+        said -= MEASURED_WORDS
     base = next((channel for channel, known in WORDS if said & set(known.split())), None)
+    if INPUT in said and (base in ("position", "velocity") or said & TORQUE_WORDS):
+        said.add("goal")
     if not said & GOAL_WORDS:
-        return base
+        return base if base in SI_UNITS else None
     if base in (None, "torque_enable") and said & TORQUE_WORDS and not said & ENABLE_WORDS:
         return "goal_torque"
     named = {None: "position", "supply_voltage": "voltage"}.get(base, base)
@@ -292,6 +315,15 @@ def _numbers(cells: Sequence[str]) -> NDArray[np.float64]:
         except ValueError:
             continue
     return np.array([value for value in found if math.isfinite(value)])
+
+
+def _all_numbers(table: Table, column: str) -> NDArray[np.float64]:
+    """Return the finite numbers of a whole column, none if it holds others."""
+    try:
+        values = table.columns([column])[column]
+    except InputError:
+        return np.array([])
+    return values[np.isfinite(values)] if values.dtype.kind != "M" else np.array([])
 
 
 def _likely_unit(channel: str, values: NDArray[np.float64], angles: Sequence[NDArray[np.float64]]) -> str:

@@ -153,7 +153,8 @@ def read_runs(table: Table, path: Path, request: TableImport) -> list[Recording]
             raise InputError(f"{run}{error}") from None
         title = stem(path) + (f"-{key}" if key else "")
         rates = rates_in_words(channels["time"], channels["position"], channels[GOAL], "command_time" in channels)
-        notes = [*noted, *left_out, *turned, *rates]
+        still = [] if np.ptp(channels["position"]) else ["the position is the same in all rows"]
+        notes = [*noted, *left_out, *turned, *rates, *still]
         channels[goal] = channels.pop(GOAL)
         recordings.append(
             Recording(

@@ -258,6 +258,46 @@ def test_columns_are_guessed_from_names_and_numbers(head, guess):
 
 
 @pytest.mark.parametrize(
+    ("head", "guess"),
+    [
+        ("Iq_setpoint,position,Iq_measured", "position=position,current=Iq_measured,goal_current=Iq_setpoint"),
+        ("iq_cmd,pos,torque_measured", "position=pos,goal_current=iq_cmd"),
+        ("iq_ref,power_measured,pos", "position=pos,goal_current=iq_ref"),
+        ("Vq_setpoint,pos,Vq_measured", "position=pos,goal_voltage=Vq_setpoint"),
+        ("input_voltage,pos,input_torque", "position=pos,supply_voltage=input_voltage,goal_torque=input_torque"),
+        (
+            "input_vel,pos_estimate,vel_estimate",
+            "position=pos_estimate:turn,velocity=vel_estimate:turn/s,goal_velocity=input_vel:turn/s",
+        ),
+        ("pwm,pos,temp", "position=pos,temperature=temp,goal_duty_cycle=pwm"),
+        ("duty_measured,pos,temp", "position=pos,duty_cycle=duty_measured,temperature=temp"),
+        ("duty,pos,goal", "goal=goal,position=pos,duty_cycle=duty"),
+    ],
+)
+def test_drives_words_are_known(head, guess):
+    columns = {name: (1.0 + place) * GOAL / 100.0 for place, name in enumerate(head.split(","))}
+    found = guess_columns(open_table(text({"t": TIME, **columns}).encode(), ".csv"))
+    assert columns_text(found) == f"time=t,{guess}"
+
+
+@pytest.mark.parametrize(("largest", "unit"), [(0.9, ""), (40.0, ":%"), (20000.0, "")])
+def test_only_what_can_be_a_percentage_is_taken_for_one(largest, unit):
+    table = {"t": TIME, "pwm": np.round(largest * np.sin(TIME), 3), "pos": POSITION * DEGREE}
+    assert columns_text(guess_columns(open_table(text(table).encode(), ".csv"))).endswith(f"goal_duty_cycle=pwm{unit}")
+
+
+@pytest.mark.parametrize("begins", [0, 250])
+def test_the_goal_that_changes_is_taken_however_late(begins):
+    table = {"t": TIME, "goal": 0.0 * GOAL, "torque_cmd": GOAL / 100.0 * (TIME[begins] < TIME), "pos": POSITION}
+    assert "goal_torque=torque_cmd" in columns_text(guess_columns(open_table(text(table).encode(), ".csv")))
+
+
+def test_a_position_that_never_changes_is_said(write):
+    path = write(text({"t": TIME, "goal": GOAL, "pos": 0.0 * POSITION}))
+    assert imported(path, "time=t,goal=goal:deg,position=pos:deg")[1].endswith("the position is the same in all rows")
+
+
+@pytest.mark.parametrize(
     ("name", "cells", "meant"),
     [
         ("en", "1 1 0", True),
