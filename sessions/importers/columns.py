@@ -201,7 +201,7 @@ def channel_named(text: str) -> str:
     Raises:
         InputError: for an unknown one.
     """
-    channel = text if text in SI_UNITS else _channel_of(text)
+    channel = text if text in SI_UNITS else channel_of(text)
     if channel is None:
         raise InputError(f"--columns: there is no channel {shown(text)!r}; there are {', '.join(SI_UNITS)}")
     return channel
@@ -273,10 +273,10 @@ def _meaning(column: str) -> tuple[str | None, str]:
         return "time", last
     for count in (2, 1):
         unit = "/".join(parts[-count:])
-        rest = _channel_of("_".join(parts[:-count]))
+        rest = channel_of("_".join(parts[:-count]))
         if len(parts) > count and rest is not None and UNITS.get(unit.lower(), ("", 0))[0] == SI_UNITS[rest]:
             return rest, unit
-    return _channel_of(column), ""
+    return channel_of(column), ""
 
 
 def _is_switch(column: str, cells: Sequence[str]) -> bool:
@@ -290,7 +290,8 @@ def _words_of(text: str) -> set[str]:
     return {word.lower() for word in re.split(r"[^\w]+|_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", text))}
 
 
-def _channel_of(text: str) -> str | None:
+def channel_of(text: str) -> str | None:
+    """Return the channel that a name suggests, None if it suggests none."""
     if text in SI_UNITS:
         return text
     said = _words_of(text)

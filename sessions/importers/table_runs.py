@@ -18,6 +18,7 @@ from core.base.words import counted
 from core.motion.recording import Recording
 from core.motion.refresh import rates_in_words
 from core.motion.trajectories import canonical_name
+from core.servo.actuator import COMMANDS
 from core.servo.bench import Bench
 from core.servo.catalogue import ServoSpec, load_servo
 from core.servo.settings import ServoSettings
@@ -28,11 +29,13 @@ from sessions.importers.columns import (
     PREVIEWED,
     SI_UNITS,
     Column,
+    channel_of,
     columns_text,
     goal_of,
     guess_columns,
     is_unit_of,
     parse_columns,
+    units_of,
 )
 from sessions.importers.datasets import calibrated
 from sessions.importers.kinds import UnknownTableError
@@ -127,6 +130,7 @@ def read_runs(table: Table, path: Path, request: TableImport) -> list[Recording]
     bench, settings = _conditions(facts, servo)
     used, goal = _check_names(table, request), goal_of(request.columns)
     columns, noted = _with_stated_units(table, calibrated(request.columns, request.calibration))
+    _check_goal_name(columns)
     if request.calibration and columns == request.columns:
         raise InputError(f"--calibration: no goal or position is named after {listed([*request.calibration])}")
     raw = table.columns(used)
@@ -243,6 +247,21 @@ def _check_names(table: Table, request: TableImport) -> list[str]:
             hint = f", do you mean {shown(near[0])}?" if near else ""
             raise InputError(f"there is no column {shown(named)}{hint}; there are {listed(table.names)}")
     return used
+
+
+def _check_goal_name(columns: Mapping[str, Column]) -> None:
+    """Raise InputError if the goal is named after another quantity than an angle, and no unit says that it is one."""
+    goal = columns.get("goal_position")
+    if goal is None or goal.unit:
+        return
+    channel = channel_of(f"goal {goal.name}")
+    if channel is None or channel == "goal_position" or channel not in GOALS.values():
+        return
+    words = COMMANDS[channel.removeprefix("goal_")].words
+    raise InputError(
+        f"{shown(goal.name)} looks like {words}: write {goal.entry(channel)} or "
+        f"{goal.entry('goal_position', units_of(channel)[0])}; if it is an angle, {goal.entry('goal_position', 'rad')}"
+    )
 
 
 def _channels(

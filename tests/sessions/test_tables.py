@@ -607,6 +607,26 @@ def test_a_fact_that_nobody_gave_is_asked_for(write):
         )
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (
+            "torque_desired",
+            "looks like a torque: write goal_torque=torque_desired or goal=torque_desired:Nm; if it is an",
+        ),
+        ("iq", "looks like a current: write goal_current=iq or goal=iq:A; if it is an angle, goal=iq:rad$"),
+        ("pwm", "looks like a duty cycle: write goal_duty_cycle=pwm or goal=pwm:1; "),
+        ("vel_cmd", "looks like a speed: write goal_velocity=vel_cmd or goal=vel_cmd:rad/s; "),
+        ("voltage", "looks like a voltage: write goal_voltage=voltage or goal=voltage:V; "),
+    ],
+)
+def test_a_goal_angle_that_is_named_after_another_quantity_is_asked_about(write, name, said):
+    path = write(text({"t": TIME, name: GOAL * DEGREE, "pos": POSITION * DEGREE}))
+    with pytest.raises(InputError, match=said):
+        read(path, f"time=t,goal={name},position=pos")
+    assert read(path, f"time=t,goal={name}:rad,position=pos").channels["goal_position"].any()
+
+
 def test_what_is_missing_is_said_one_thing_at_a_time():
     facts = {"servo": "xl330", "length": 0.1}
     answer = TableImport(columns=parse_columns(COLUMNS), facts=facts, name_pattern="m{mass}_kp{kp}")
