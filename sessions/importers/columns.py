@@ -41,7 +41,7 @@ _SPELLINGS = (
     ("rad", math.nan, "counts count ticks tick"),
     ("rad/s", 1.0, "rad/s"),
     ("rad/s", math.pi / 180.0, "deg/s °/s dps"),
-    ("rad/s", 2.0 * math.pi, "rev/s turn/s"),
+    ("rad/s", 2.0 * math.pi, "rev/s turn/s turns/s rot/s"),
     ("rad/s", 2.0 * math.pi / 60.0, "rpm"),
     ("A", 1.0, "A amp amps"),
     ("A", 1e-3, "mA"),
@@ -49,6 +49,7 @@ _SPELLINGS = (
     ("V", 1e-3, "mV"),
     ("N·m", 1.0, "Nm N·m"),
     ("N·m", 1e-3, "mNm mN·m"),
+    ("N·m", 0.0980665, "kgcm kg·cm"),
     ("1", 1.0, "1"),
     ("1", 0.01, "% percent"),
     ("degC", 1.0, "degC °C C celsius"),
@@ -222,9 +223,11 @@ def parse_column(text: str, channel: str) -> Column:
     scale, shift = float(match["scale"] or 1.0), float(match["shift"] or 0.0)
     known = UNITS.get(unit.lower() or SI_UNITS[channel].lower()) if unit or match["scale"] or match["shift"] else None
     if known is None or (counts is not None and not (math.isnan(known[1]) and int(counts))):
+        goals = GOALS.values() if channel == "goal_position" else [channel]
+        units = [each for goal in goals for each in units_of(goal)]
         raise InputError(
             f"--columns: {shown(text)!r} ends in an unknown unit; write {shown(text)}:{SI_UNITS[channel]} if the colon "
-            f"is part of the name; units of {channel} are {', '.join(units_of(channel))}"
+            f"is part of the name; units of {channel} are {', '.join(units)}"
         )
     return Column(match["column"], unit if counts is None else f"{unit}:{counts}", scale, shift)
 

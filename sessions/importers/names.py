@@ -145,6 +145,8 @@ def _is_si(match: re.Match[str]) -> bool:
     fact = _fact(match)
     if len(match["key"]) == 1 and match["before"][-1] in "_-":
         return False
+    if match.start() == 0 and len(match["key"]) > 3 and match["before"][-1].isalpha() and match["number"].isdigit():
+        return match["unit"] is not None  # volt2 is the second file
     return match["unit"] in (None, _UNITS.get(fact)) and parse_number(match["number"]) <= _LARGEST.get(fact, 1e6)
 
 
