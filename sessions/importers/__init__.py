@@ -111,8 +111,7 @@ def import_paths(
             duplicates += len(skipped)
             contents.append(replace(found, recordings=fresh))
             taken[source.path] = fresh
-            note = "; ".join(dict.fromkeys(run.provenance.get("left_out", "") for run in fresh if run.provenance))
-            tell(ImportEvent(done, len(sources), str(source.path), damage=found.damage, note=note.strip("; ")))
+            tell(ImportEvent(done, len(sources), str(source.path), damage=found.damage, note=_notes(fresh)))
         else:
             passed_over.append(found)
             if isinstance(found, UnknownTableError):
@@ -221,6 +220,12 @@ class _Known:
             else:
                 skipped.append(f"same content as {label}")
         return fresh, skipped
+
+
+def _notes(runs: Iterable[Recording]) -> str:
+    """Return what was left out or mended of the runs of a file, each phrase once."""
+    phrases = [phrase for run in runs for phrase in run.provenance.get("left_out", "").split("; ")]
+    return "; ".join(filter(None, dict.fromkeys(phrases)))
 
 
 def _left_out(found: Contents, before: list[Contents], target: Session | None) -> list[str]:

@@ -68,10 +68,19 @@ def read_calibration(path: Path) -> dict[str, Column]:
 
 
 def calibrated(columns: Mapping[str, Column], calibration: Mapping[str, Column]) -> dict[str, Column]:
-    """Return the columns, those named after a calibrated motor in its unit."""
+    """Return the columns, those named after a calibrated motor in its unit.
+
+    Raises:
+        InputError: for such a column with a factor or an offset, as it is not clear of which numbers.
+    """
     found = dict(columns)
     for channel in ("goal_position", "position"):
         for motor, unit in calibration.items():
             if channel in found and re.search(rf"(?<![^\W_]){re.escape(motor)}(?![^\W_])", found[channel].name):
+                if found[channel].unit_text(""):
+                    given = found[channel].unit_text(found[channel].unit)
+                    raise InputError(
+                        f"--calibration gives the unit of {shown(found[channel].name)}: leave out :{given} in --columns"
+                    )
                 found[channel] = replace(unit, name=found[channel].name)
     return found

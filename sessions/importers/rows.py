@@ -120,8 +120,8 @@ def tidied(channels: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]
 def shifted(channels: Mapping[str, NDArray[Any]], rows: int) -> Mapping[str, NDArray[Any]]:
     """Return the channels with goals a number of rows later, or earlier if it is negative; NaN where one is unknown."""
     goal = channels[GOAL]
-    if abs(rows) >= len(goal) - 1:
-        raise InputError(f"goals cannot be shifted by {rows} of {len(goal)} rows")
+    if rows and abs(rows) >= len(goal) - 1:
+        raise InputError(f"goals cannot be shifted by {rows} of {counted(len(goal), 'row')}")
     moved = np.full(len(goal), np.nan)
     moved[max(rows, 0) : len(goal) + min(rows, 0)] = goal[max(-rows, 0) : len(goal) - max(rows, 0)]
     return {**channels, GOAL: moved}

@@ -524,16 +524,23 @@ def _arrow_array(column: Any) -> NDArray[Any]:
 
 SYSID = {"test": "", "time": "s", "goal_voltage": "V", "position": "turns", "velocity": "turn/s"}
 """Columns of WPILib's SysId and their units; it keeps rotations, whatever unit it shows."""
+LENGTHS = frozenset(("meters", "feet", "inches"))
+"""Units of mechanisms that do not turn."""
 
 
 def _open_sysid(data: Mapping[str, Any]) -> ArrayTable:
     """Open the tests of WPILib's SysId, rows of [time, voltage, position, velocity] by the test's name."""
     tests = {test: rows for test, rows in data.items() if is_array(rows)}
+    mechanism, unit = (str(data.get(key, "")) for key in ("test", "units"))
+    if mechanism == "Elevator" or unit.lower() in LENGTHS:
+        raise InputError(f"SysId of a mechanism that does not turn ({shown(mechanism)}, in {shown(unit)})")
     rows = [[test, *row] for test, rows in tests.items() for row in rows if is_array(row)]
     if not rows or any(len(row) != len(SYSID) for row in rows):
         raise InputError("not tests of one mechanism by WPILib's SysId, rows of time, voltage, position and velocity")
     columns = zip(SYSID, zip(*rows, strict=True), strict=True)
-    return ArrayTable({name: np.array(values, object) for name, values in columns}, units=tuple(SYSID.values()))
+    table = ArrayTable({name: np.array(values, object) for name, values in columns}, units=tuple(SYSID.values()))
+    table.note = ", ".join(f"the empty test {shown(test)}" for test, content in tests.items() if not content)
+    return table
 
 
 def _open_json(content: bytes) -> ArrayTable:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import shlex
 import shutil
 import sys
@@ -128,6 +129,14 @@ def test_values_of_a_calibrated_range_are_what_lerobot_makes_of_counts(tmp_path,
     np.testing.assert_allclose(column.in_si(logged, "position", load_servo("sts3215")), expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("unit", ["deg*-1", "deg+90", "*-1"])
+def test_a_factor_beside_a_calibration_is_refused(tmp_path, unit):
+    (tmp_path / "arm.json").write_text(json.dumps(CALIBRATION))
+    [column] = parse_columns(f"position=action.elbow_flex.pos:{unit}").values()
+    with pytest.raises(InputError, match=rf"leave out :{re.escape(unit)} in --columns"):
+        calibrated({"position": column}, read_calibration(tmp_path / "arm.json"))
+
+
 def test_the_command_proposed_with_a_calibration_states_its_factors(dataset, tmp_path):
     (tmp_path / "arm.json").write_text(json.dumps(CALIBRATION))
     request = TableImport(facts=FACTS, calibration=read_calibration(tmp_path / "arm.json"))
@@ -198,6 +207,26 @@ def test_the_tests_of_sysid_are_a_table(tmp_path):
         np.testing.assert_allclose(run.position, positions(place, 1) * DEGREE, atol=1e-9)
     with pytest.raises(InputError, match="not tests of one mechanism by WPILib's SysId"):
         open_table(sysid(tmp_path / "drive.json", width=6).read_bytes(), ".json")
+
+
+def test_an_empty_test_of_sysid_and_one_of_a_row_are_said_once(tmp_path):
+    data = json.loads(sysid(tmp_path / "arm.json").read_text())
+    data[TESTS[1]], data[TESTS[3]] = [], data[TESTS[3]][:1]
+    (tmp_path / "arm.json").write_text(json.dumps(data))
+    columns, events = parse_columns("time=time,goal_voltage=goal_voltage,position=position"), []
+    request = TableImport(columns=columns, facts=FACTS, split_by="test")
+    import_paths([tmp_path / "arm.json"], tmp_path / "s", events.append, request)
+    said = "; ".join(event.note for event in events)
+    assert said.count("units read from the file") == 1
+    assert "the empty test slow-backward left out" in said
+    assert "left out test fast-backward: 1 row with a time, goal and position, at least 2 are needed" in said
+
+
+@pytest.mark.parametrize(("key", "value"), [("test", "Elevator"), ("units", "Meters"), ("units", "Inches")])
+def test_sysid_of_what_does_not_turn_is_refused(tmp_path, key, value):
+    data = json.loads(sysid(tmp_path / "lift.json").read_text()) | {key: value}
+    with pytest.raises(InputError, match=f"SysId of a mechanism that does not turn .*{value}"):
+        open_table(json.dumps(data).encode(), ".json")
 
 
 # ROS
