@@ -333,8 +333,9 @@ def import_logs(
     session: str | Path | Session,
     *,
     columns: str = "", from_name: str = "", where: Mapping[str, object] | None = None, split_by: str = "",
-    goal_shift: int | Literal["auto"] = 0, servo: str | Path | ServoSpec | None = None, mass: float | None = None,
-    length: float | None = None, arm_mass: float | None = None, angle_offset: float | None = None,
+    goal_shift: int | Literal["auto"] = 0, calibration: str | Path | None = None,
+    servo: str | Path | ServoSpec | None = None, mass: float | None = None, length: float | None = None,
+    arm_mass: float | None = None, angle_offset: float | None = None,
     kp: float | None = None, ki: float | None = None, kd: float | None = None, damping: float | None = None,
     supply_voltage: float | None = None, trajectory: str | None = None, progress: bool = True,
 ) -> Session:  # fmt: skip
@@ -353,6 +354,7 @@ def import_logs(
         split_by: Column of whose values each makes a run, e.g. "episode_index".
         goal_shift: Rows by which goals are moved, e.g. -1 if each is logged one row late. "auto": the shift of -2 to 2
             rows that clearly explains more than none.
+        calibration: LeRobot's calibration file, for goals and positions from -100 to 100; it replaces their units.
         servo: The servo of tables that do not name one.
         mass: Load at the end of the pendulum [kg].
         length: Distance from shaft to load [m].
@@ -382,6 +384,7 @@ def import_logs(
     from sessions import Session, import_paths
     from sessions.importers import TableImport
     from sessions.importers.columns import parse_columns
+    from sessions.importers.datasets import read_calibration
     from sessions.importers.names import FACTS
 
     given["servo"] = None if servo is None else load_servo(servo).name
@@ -394,6 +397,7 @@ def import_logs(
         where=chosen,
         split_by=split_by,
         goal_shift=goal_shift,
+        calibration=read_calibration(Path(calibration)) if calibration else {},
     )
     files = [paths] if isinstance(paths, str | Path) else paths
     with _progress("Import", progress) as show:
@@ -406,7 +410,7 @@ def from_frame(
     *,
     columns: str, servo: str | Path | ServoSpec, mass: float, length: float, kp: float | None = None,
     trajectory: str = "frame", where: Mapping[str, object] | None = None, split_by: str = "",
-    goal_shift: int | Literal["auto"] = 0,
+    goal_shift: int | Literal["auto"] = 0, calibration: str | Path | None = None,
     **facts: float,
 ) -> list[Recording]:  # fmt: skip
     """Turn a data frame into recordings, by the rules of `import_logs`.
@@ -422,6 +426,7 @@ def from_frame(
         where: Values of columns that the rows must have, e.g. {"id": 3}.
         split_by: Column of whose values each makes a run, e.g. "episode_index".
         goal_shift: Rows by which goals are moved, as for `import_logs`.
+        calibration: LeRobot's calibration file, as for `import_logs`.
         facts: Further facts as for `import_logs`: arm_mass, angle_offset, ki, kd, damping, supply_voltage.
 
     Returns:
@@ -440,6 +445,7 @@ def from_frame(
 
     from sessions.importers import TableImport
     from sessions.importers.columns import parse_columns
+    from sessions.importers.datasets import read_calibration
     from sessions.importers.table_runs import read_runs
     from sessions.importers.tables import ArrayTable
 
@@ -451,6 +457,7 @@ def from_frame(
         where={name: str(value) for name, value in (where or {}).items()},
         split_by=split_by,
         goal_shift=goal_shift,
+        calibration=read_calibration(Path(calibration)) if calibration else {},
     )  # fmt: skip
     names = [*getattr(frame, "columns", frame)]
     table = ArrayTable({str(name): np.asarray(frame[name]) for name in names})

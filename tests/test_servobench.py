@@ -110,6 +110,7 @@ class TestSignatures:
             "where",
             "split_by",
             "goal_shift",
+            "calibration",
             "progress",
         }
 
@@ -170,6 +171,19 @@ class TestData:
             assert sb.from_frame(frame, **given, where={"part": 1})[0].samples == 100
         with pytest.raises(InputError, match="no column u2, do you mean u"):
             sb.from_frame(log, **{**given, "columns": "time=t:ms,goal=u2,position=q"})
+
+    def test_a_calibration_gives_the_unit_of_arrays_and_files(self, tmp_path):
+        motor = {"id": 1, "drive_mode": 0, "homing_offset": 0, "range_min": 1000, "range_max": 3000}
+        (tmp_path / "arm.json").write_text(json.dumps({"elbow": motor}))
+        time = np.arange(0.0, 2.0, 0.01)
+        log = {"t": time, "elbow.goal": 40 * np.sin(3 * time), "elbow.pos": 40 * np.sin(3 * time - 0.2)}
+        np.savez(tmp_path / "log.npz", **log)
+        given = {"columns": "time=t,goal=elbow.goal,position=elbow.pos", "calibration": tmp_path / "arm.json"}
+        given |= {"servo": "xl330", "mass": 0.2, "length": 0.1, "kp": 400}
+        [run] = sb.from_frame(log, **given)
+        np.testing.assert_allclose(run.position, log["elbow.pos"] * 10.0 * 2.0 * np.pi / 4096.0, atol=1e-12)
+        [stored] = sb.import_logs(tmp_path / "log.npz", tmp_path / "lab", progress=False, **given).load_all()
+        np.testing.assert_allclose(stored.position, run.position, atol=1e-12)
 
     def test_a_recording_of_arrays_is_simulated_on_its_own_grid(self):
         time = np.arange(0.0, 2.0, 0.01)
@@ -270,7 +284,7 @@ class TestArguments:
 
     def test_of_an_import(self, reach, place):
         given = reach("sessions.import_paths", sb.import_logs, "a.csv", place / "lab", columns="time=t:ms",
-                      from_name="{trajectory}", where={"id": 3}, split_by="episode", goal_shift=-1,
+                      from_name="{trajectory}", where={"id": 3}, split_by="episode", goal_shift=-1, calibration=None,
                       servo="MX-64", mass=0.3, length=0.2, arm_mass=0.0, angle_offset=0.1, kp=9.0, ki=1.0, kd=2.0,
                       damping=None, supply_voltage=11.0, trajectory=None)  # fmt: skip
         paths, session, _, tables = given.values()
