@@ -160,8 +160,9 @@ def _check_command(largest: float, columns: Mapping[str, Column], servo: ServoSp
     if channel == "goal_duty_cycle" and not fits:
         counts = replace(column, unit="1", scale=PER_COUNT)
         fits[counts.entry(channel)] = "the factor of counts of 16 bits, whose 32767 are 1, is"
+    unit = "" if channel == "goal_duty_cycle" else f" {SI_UNITS[channel]}"
     raise InputError(
-        f"{channel} reaches {largest:.4g} {SI_UNITS[channel]}, {servo.name} {rating}"
+        f"{channel} reaches {largest:.4g}{unit}, {servo.name} {rating}"
         + (
             "".join(f"; {words}: {entry}" for entry, words in fits.items())
             or "; check its unit in --columns, and --servo"

@@ -125,12 +125,12 @@ def read_runs(table: Table, path: Path, request: TableImport) -> list[Recording]
     if not request.columns:
         raise unknown_table(table)
     shift = 0 if request.goal_shift == "auto" else request.goal_shift
+    columns, noted = _with_stated_units(table, calibrated(request.columns, request.calibration))
+    _check_goal_name(columns)
     facts = _facts(path, request)
     servo = load_servo(str(facts["servo"]))
     bench, settings = _conditions(facts, servo)
     used, goal = _check_names(table, request), goal_of(request.columns)
-    columns, noted = _with_stated_units(table, calibrated(request.columns, request.calibration))
-    _check_goal_name(columns)
     if request.calibration and columns == request.columns:
         raise InputError(f"--calibration: no goal or position is named after {listed([*request.calibration])}")
     raw = table.columns(used)

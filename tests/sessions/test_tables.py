@@ -512,7 +512,7 @@ BEYOND = {
     "mA": ("goal_current=u", 800.0, "takes 1.47 A at most; in mA it would be 0.8: goal_current=u:mA$"),
     "mV": ("goal_voltage=u", 3000.0, "takes 9.5 V at most; in mV it would be 3: goal_voltage=u:mV$"),
     "kV": ("goal_voltage=u", 9e5, "takes 9.5 V at most; check its unit in --columns, and --servo$"),
-    "%": ("goal_duty_cycle=u", 40.0, "takes 1 at most; in % it would be 0.4: goal_duty_cycle=u:%$"),
+    "%": ("goal_duty_cycle=u", 40.0, "reaches 40, xl330 takes 1 at most; in % it would be 0.4: goal_duty_cycle=u:%$"),
     "16 bits": ("goal_duty_cycle=u", 9000.0, r"whose 32767 are 1, is: goal_duty_cycle=u:1\*3.05e-05$"),
     "rpm": ("goal_velocity=u", 50.0, "deg/s .* goal_velocity=u:deg/s; in rpm it would be 5.24: goal_velocity=u:rpm$"),
     "degrees": ("goal_velocity=u:rev/s", 200.0, "reaches 1257 rad/s, .* goal_velocity=u:deg/s; in rpm"),
@@ -629,7 +629,9 @@ def test_a_fact_that_nobody_gave_is_asked_for(write):
 def test_a_goal_angle_that_is_named_after_another_quantity_is_asked_about(write, name, said):
     path = write(text({"t": TIME, name: GOAL * DEGREE, "pos": POSITION * DEGREE}))
     with pytest.raises(InputError, match=said):
-        read(path, f"time=t,goal={name},position=pos")
+        import_paths(
+            [path], path.parent / "s", tables=TableImport(columns=parse_columns(f"time=t,goal={name},position=pos"))
+        )
     assert read(path, f"time=t,goal={name}:rad,position=pos").channels["goal_position"].any()
 
 
