@@ -81,14 +81,17 @@ def test_the_command_on_the_page_asks_for_every_field_again(session, monkeypatch
         substeps=3,
         dt=0.004,
         supply="header",
+        drive_from="duty_cycle",
         frozen=(("R", 3.2000000000000006),),
         bounds=(("kt", 0.2, 0.5),),
         start=(("kt", 0.30000000000000004), ("armature", 0.001)),
         prior=0.0125,
         points=() if offsets else points,
     )
-    # How long it may take, and on what, is no part of the result; the usual command path is tried by the words alone.
-    same = [f for f in fields(request) if f.name not in ("servo", "threads", "data_hash", "command_path_if_better")]
+    # How long it may take, and on what, is no part of the result; the usual command path is tried by the words alone,
+    # and the command is that of the runs.
+    others = ("servo", "threads", "data_hash", "command_path_if_better", "command")
+    same = [f for f in fields(request) if f.name not in others]
     usual = {"polish", "points"} if offsets else {"run_offsets"}
     assert {f.name for f in same if getattr(request, f.name) == f.default} == usual
     asked: list[IdentificationRequest] = []

@@ -50,7 +50,7 @@ RUN = GridRun(trajectory="sin_sin", bench=BENCH, settings=MODEL.default_settings
 )
 def test_the_settings_that_are_fixed_are_all_said(gains, said):
     settings = ServoSettings(servo="mx106", kp=8.0, supply_voltage=11.1, **gains)
-    assert settings_note(settings) == f"Fixed by this export: {said} Derivative gain is 0."
+    assert settings_note(load_model("mx106", "m1"), settings) == f"Fixed by this export: {said} Derivative gain is 0."
 
 
 @pytest.mark.parametrize(

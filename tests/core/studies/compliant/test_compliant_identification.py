@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from core.base.errors import IdentificationError, ModelError
-from core.motion.recording import CHANNELS, Recording, RunHeader
+from core.motion.recording import RECORDED_CHANNELS, Recording, RunHeader
 from core.motion.trajectories import make_trajectory
 from core.servo.bench import Bench
 from core.servo.shipped import load_model
@@ -74,7 +74,7 @@ def recorded(unit, presets, benches=(LIGHT, HEAVY), imperfections=None):
 
 
 def recording(identity, header, rows):
-    channels = {channel.name: rows[channel.name].copy() for channel in CHANNELS}
+    channels = {channel.name: rows[channel.name].copy() for channel in RECORDED_CHANNELS}
     return Recording(
         id=identity, trajectory=header.trajectory, bench=header.bench, settings=header.settings, channels=channels
     )
