@@ -53,7 +53,7 @@ class IdentificationRequest(IdentificationOptions):
     points: tuple[PlacedPoint, ...] = ()
     """Drive/backdrive points placed by hand; their mean error is added to that of the runs, see `PlacedResiduals`."""
     command: str = "position"
-    """What the runs are commanded by, see `suited`."""
+    """Command of the runs, one of `core.servo.actuator.COMMANDS`, see `suited`."""
     data_hash: str = ""
     """Hash of the recordings, for the provenance of the models."""
 

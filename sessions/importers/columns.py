@@ -277,8 +277,11 @@ def _meaning(column: str) -> tuple[str | None, str]:
     for count in (2, 1):
         unit = "/".join(parts[-count:])
         rest = channel_of("_".join(parts[:-count]))
-        if len(parts) > count and rest is not None and UNITS.get(unit.lower(), ("", 0))[0] == SI_UNITS[rest]:
-            return rest, unit
+        if len(parts) > count and rest is not None and unit.lower() in UNITS:
+            # A letter or digit at the end of a goal's name is rarely another command's unit.
+            rest = goal_channel(rest, unit) if len(unit) > 1 or unit == "%" else rest
+            if is_unit_of(unit, rest):
+                return rest, unit
     return channel_of(column), ""
 
 

@@ -91,7 +91,7 @@ def imported(
 
 
 def named(runs: Sequence[Recording], rows_late: int) -> tuple[bool, str]:
-    """Whether an import names exactly this shift, and what it says."""
+    """Return True if an import names exactly this shift, and what it says."""
     with tempfile.TemporaryDirectory() as folder:
         _, said = imported(written(runs, rows_late, Path(folder)), Path(folder, "s"))
     return f"--goal-shift {-rows_late}," in said if rows_late else "--goal-shift" not in said, said

@@ -13,7 +13,7 @@ import pytest
 from sessions import Session
 
 FACTS = {"SERVO": "xl330", "KG": "0.05", "M": "0.1", "P": "400"}
-"""What a person puts in place of capital letters."""
+"""Text that a person puts in place of capital letters."""
 REPORTS = Path(__file__).resolve().parents[3] / "shared/data/reports"
 REPORTED = sorted(path for path in REPORTS.glob("*/*.*") if path.suffix not in (".db3", ".mcap"))
 """The bags among them hold nothing."""

@@ -250,6 +250,8 @@ def test_columns_come_back_from_their_text(names):
         ("timestamp,goalPosition,presentPosition", "time=timestamp,goal=goalPosition:deg,position=presentPosition:deg"),
         ("elapsed,cmd,measured", "time=elapsed,goal=cmd:deg,position=measured:deg"),
         ("t,q_des_deg,q_deg", "time=t,goal=q_des_deg:deg,position=q_deg:deg"),
+        ("t,u_cmd_mV,angle_deg", "time=t,position=angle_deg:deg,goal_voltage=u_cmd_mV:mV"),
+        ("t,goal_1,angle_deg", "time=t,goal=goal_1:deg,position=angle_deg:deg"),
         ("t,torDes,posAct", "time=t,position=posAct:deg,goal_torque=torDes"),
     ],
 )

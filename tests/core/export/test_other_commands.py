@@ -91,7 +91,7 @@ class TestAgainstTheKernel:
 
 
 class TestOtherUses:
-    """What needs goal angles says so in a line."""
+    """A use that needs goal angles says so in a line."""
 
     @pytest.mark.parametrize(
         ("call", "what"),
