@@ -46,8 +46,8 @@ ALIKE = 1.25
 PARTS, STAY = 4, 0.4
 """Goals between two rows of a servo that was given finer goals than were logged, and the time for which a goal stays
 that is followed by a step [s]."""
-MOVED = 0.45
-"""A shift leaves at most this share of the error; aligned logs left 0.55 or more, shifted ones at most 0.32."""
+LATER = 0.45
+"""Goals moved later leave at most this share of the error: a servo that answers after about a row left 0.55."""
 FINE = 0.5
 """Error in steps of the encoder that leaves nothing to explain."""
 SAME_SAMPLING = 1.1
@@ -145,7 +145,7 @@ class _Look:
         fair = [problems[0, parts] for parts in (1, PARTS)]
         again = [_ended(problem, _begun(problem, [self._own, *ends.values()])) for problem in fair]
         before = min(map(_error, (self._own, *again)))
-        if not errors[rows] <= min(MOVED * before, POOR):
+        if not errors[rows] <= min((LATER if rows > 0 else EXPLAINS) * before, POOR):
             return None
         return Misread(places=(), rows=rows, before=before, after=errors[rows])
 
