@@ -83,26 +83,26 @@ class TimeLimits:
     and has to be heeded within 50 ms."""
 
     # Dynamixel.
-    dynamixel_read: float = 0.031
+    serial_read: float = 0.031
     """Time within which a read of a driven servo is repeated."""
-    dynamixel_late: float = 0.1
+    serial_late: float = 0.1
     """Time after which an answer will not come any more."""
-    dynamixel_write: float = 0.02
+    serial_write: float = 0.02
     """Time after which a write has failed, because nothing reads it."""
-    dynamixel_first_answer: float = 0.024
+    serial_first_answer: float = 0.024
     """Time allowed for an answer in addition to its time on the wire, until it was measured: a USB adapter's 16 ms and
     the machine's own delay."""
-    dynamixel_shortest_answer: float = 0.008
+    serial_shortest_answer: float = 0.008
     """Shortest time allowed for an answer."""
-    dynamixel_busy: float = 0.006
+    serial_busy: float = 0.006
     """Time that a busy machine may add to twice an answer's usual delay."""
-    dynamixel_blind_answer: float = 0.018
+    serial_blind_answer: float = 0.018
     """Time that a blind release waits for the model number, and again for the confirmation."""
-    dynamixel_relaxed_answer: float = 0.5
+    serial_relaxed_answer: float = 0.5
     """Time that a released servo may take to answer a read."""
-    dynamixel_found: float = 1.0
+    serial_found: float = 1.0
     """Time within which a servo that was just switched on answers."""
-    dynamixel_restart: float = 3.0
+    serial_restart: float = 3.0
     """Time within which a servo is back after a restart."""
 
     # EtherCAT.

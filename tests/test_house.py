@@ -24,7 +24,8 @@ LARGE_CLASSES = {
     "core/servo/model.py:ServoModel", "drivers/recorder/recorder.py:Recorder", "drivers/servo.py:Servo",
     "sessions/store.py:Session", "bench_gui/state/library.py:Library", "bench_gui/state/servo_link.py:ServoLink",
     # One state machine or one device, whose methods share its state.
-    "bench_gui/place/placing.py:Placing", "drivers/emulators/dynamixel/device.py:Device",
+    "bench_gui/place/placing.py:Placing", "drivers/emulators/serial_bus/device.py:Device",
+    "drivers/serial_bus/servo.py:SerialServo",
     "bench_gui/connect/bench/zero_panel.py:ZeroPanel", "bench_gui/widgets/hand_pendulum.py:HandPendulum",
     # One page or form: it builds its widgets, shows data, and enables its buttons.
     "bench_gui/export/view.py:ExportView", "bench_gui/fleet/form.py:FleetForm", "bench_gui/fleet/view.py:FleetView",

@@ -4,10 +4,7 @@ Address: `dynamixel:PORT:ID[:PROTOCOL[:BAUD]]`, e.g. `dynamixel:/dev/ttyUSB0:1:2
 and 57600 baud. A model is data: its control table is in `resources/control_tables`, the rest in its servo file under
 `[bus.dynamixel]`.
 
-`table` and `profile` read that data. `packets` fixes defects of the SDK, `bus` builds transactions from packets,
-`registers` names the bytes, `modes` and `samples` interpret them, `preparation` brings a servo into a known state,
-`identity` describes it, and `servo` implements the contract. `source`, `form`, `search` and `checks` belong to the
-family. `drivers.serial_port` handles the serial ports.
+The driver is that of `drivers.serial_bus`; here are the address, its form and the tables.
 
 dynamixel-sdk and pyserial are an extra of the package: nothing here imports them before a bus is used.
 """
@@ -18,17 +15,24 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from drivers.dynamixel.checks import examine
-from drivers.dynamixel.form import family
-from drivers.dynamixel.profile import profile_of
+from core.servo.catalogue import ServoSpec
+from drivers.dynamixel.form import DYNAMIXEL, family
 from drivers.libraries import needed_by
 from drivers.registry import ServoAddress
 from drivers.scan import Found, OnStep, ShouldStop
+from drivers.serial_bus import profile
+from drivers.serial_bus.checks import examine
+from drivers.serial_bus.profile import SerialProfile
 
 if TYPE_CHECKING:
     from drivers.dynamixel.source import DynamixelSource
 
 __all__ = ["DynamixelSource", "examine", "family", "from_address", "profile_of", "scan"]
+
+
+def profile_of(spec: ServoSpec) -> SerialProfile:
+    """Return the profile of a catalogue servo; raises ModelError."""
+    return profile.profile_of(spec, DYNAMIXEL)
 
 
 def from_address(address: ServoAddress) -> DynamixelSource:
@@ -38,7 +42,7 @@ def from_address(address: ServoAddress) -> DynamixelSource:
         AddressError: The address does not describe a Dynamixel.
         DriverError: dynamixel-sdk is not installed.
     """
-    return _module("source").from_address(address)
+    return _module("drivers.dynamixel.source").from_address(address)
 
 
 def scan(values: Mapping[str, str], on_step: OnStep, should_stop: ShouldStop) -> list[Found]:
@@ -48,16 +52,17 @@ def scan(values: Mapping[str, str], on_step: OnStep, should_stop: ShouldStop) ->
         BusError: The port is missing or used by another program.
         DriverError: dynamixel-sdk is not installed.
     """
-    return _module("search").scan(values, on_step, should_stop)
+    form = {field.name: values.get(field.name, field.default).strip() for field in family().fields}
+    return _module("drivers.serial_bus.search").scan(DYNAMIXEL, form, on_step, should_stop)
 
 
 def _module(name: str) -> Any:
-    """Import a module of this folder that uses the SDK."""
+    """Import a module that uses the SDK."""
     with needed_by("Dynamixel servos"):
-        return import_module(f"{__name__}.{name}")
+        return import_module(name)
 
 
 def __getattr__(name: str) -> Any:
     if name != "DynamixelSource":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return _module("source").DynamixelSource
+    return _module("drivers.dynamixel.source").DynamixelSource

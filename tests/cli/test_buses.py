@@ -7,11 +7,12 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from bench_gui.cli import main
-from drivers.dynamixel import search
+from drivers.dynamixel import form
 from sessions import Session
 
 BENCH = [sys.executable, "-c", "import sys; from bench_gui.cli import main; sys.exit(main())"]
@@ -40,7 +41,7 @@ def terminal(shell):
 @pytest.fixture(autouse=True)
 def one_rate(monkeypatch):
     """Scans try one baud rate instead of all."""
-    monkeypatch.setattr(search, "BAUD_RATES", (1_000_000,))
+    monkeypatch.setattr("drivers.dynamixel.DYNAMIXEL", replace(form.DYNAMIXEL, baud_rates=(1_000_000,)))
 
 
 def say(process, line):

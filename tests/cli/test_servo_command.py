@@ -2,9 +2,9 @@
 
 import pytest
 
-from drivers.emulators.dynamixel.device import FAULTS
 from drivers.emulators.process import EmulatorProcess
 from drivers.emulators.registry import emulator_source
+from drivers.emulators.serial_bus.device import FAULTS
 from drivers.registry import open_servo
 from drivers.servo import PositionGoal, ServoState
 from tests.warm import keep_warm

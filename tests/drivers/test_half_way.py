@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from drivers.dynamixel.bus import Bus
 from drivers.emulators.dynamixel import DynamixelEmulation, EmulatedDynamixel
-from drivers.emulators.dynamixel.line import Line
 from drivers.emulators.process import EmulatorProcess
+from drivers.emulators.serial_bus.line import Line
 from drivers.errors import BusError, DriverError
 from drivers.recorder import Recorder
+from drivers.serial_bus.bus import Bus
 from drivers.simulated.hand import SharedHand
 from tests.drivers.fake_servo import FakeLog, FakeSource, GuardedSource
 from tests.drivers.machine import end_others

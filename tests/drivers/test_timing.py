@@ -8,9 +8,9 @@ import pytest
 
 from core.base.errors import InputError
 from drivers import timing
-from drivers.dynamixel import packets
 from drivers.errors import BusError
 from drivers.ethercat import nic
+from drivers.serial_bus import packets
 from drivers.timing import LONGEST_PATIENT, REAL, STANDS_STILL_FROM, UNHURRIED, TimeLimits
 
 

@@ -1,12 +1,8 @@
-"""Dynamixel servos on a pseudo terminal, with protocol 1 and 2, as strict as the real ones.
+"""Dynamixel servos on a pseudo terminal, with protocol 1 and 2, by `drivers.emulators.serial_bus`.
 
-    packet, protocol1, protocol2      bytes to instruction packets, their effect, status packets to bytes
-    line, wire, faults                the port; rates and times; faults of answers
-    registers, device                 a servo's memory; common behaviour of all servos
-    x_series, joint_series, laws      operating modes, limits and errors of each series; loops of the firmware
-    emulator, source                  the bus with its servos; its description
-
-Only the control tables are shared with the driver.
+protocol2                         its packets, as `serial_bus.protocol1` those of protocol 1
+x_series, joint_series            operating modes, limits and errors of each series
+source, form                      the bus's description; its address
 """
 
 from drivers.emulators.dynamixel.form import family, from_address

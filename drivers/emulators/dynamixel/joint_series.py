@@ -10,9 +10,9 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
 
-from drivers.emulators.dynamixel.device import Device
-from drivers.emulators.dynamixel.laws import CurrentLaw, Law, PositionLaw, Profile, VelocityLaw, clamp
-from drivers.emulators.dynamixel.registers import Refusal
+from drivers.emulators.serial_bus.device import Device
+from drivers.emulators.serial_bus.laws import CurrentLaw, Law, PositionLaw, Profile, VelocityLaw, clamp
+from drivers.emulators.serial_bus.registers import Refusal
 from drivers.servo import PositionGoal
 from drivers.simulated.plant import DutyGoal, PlantGoal
 

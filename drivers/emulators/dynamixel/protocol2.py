@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from enum import IntEnum
 
-from drivers.emulators.dynamixel.device import Device, Reply
-from drivers.emulators.dynamixel.packet import BROADCAST, Instruction, Packet, Reader
-from drivers.emulators.dynamixel.registers import Refusal
 from drivers.emulators.dynamixel.x_series import XDevice
+from drivers.emulators.serial_bus.device import Device, Reply
+from drivers.emulators.serial_bus.packet import BROADCAST, Instruction, Packet, Reader
+from drivers.emulators.serial_bus.registers import Refusal
 
 HEADER = b"\xff\xff\xfd"
 STUFFED = b"\xff\xff\xfd\xfd"

@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from drivers import timing
-from drivers.emulators.dynamixel.device import RPM, Device
-from drivers.emulators.dynamixel.laws import CurrentLaw, PositionLaw, Profile, VelocityLaw
-from drivers.emulators.dynamixel.registers import Refusal
+from drivers.emulators.serial_bus.device import RPM, Device
+from drivers.emulators.serial_bus.laws import CurrentLaw, PositionLaw, Profile, VelocityLaw
+from drivers.emulators.serial_bus.registers import Refusal
 from drivers.servo import PositionGoal
 from drivers.simulated.plant import DutyGoal, PlantGoal
 

@@ -6,12 +6,12 @@ import re
 
 from core.servo.catalogue import load_servo
 from core.servo.settings import ServoSettings
-from drivers.dynamixel.servo import DynamixelServo
 from drivers.dynamixel.source import DynamixelSource
 from drivers.emulators.dynamixel import DynamixelEmulation, EmulatedDynamixel
 from drivers.emulators.process import EmulatorProcess
 from drivers.reading import Reading
 from drivers.registry import resolve
+from drivers.serial_bus.servo import SerialServo
 from tests.drivers.dynamixel.virtual import Bus
 
 
@@ -26,7 +26,7 @@ def source_of(emulator: Bus | EmulatorProcess, index: int = 0) -> DynamixelSourc
     return source
 
 
-def connected(emulator: Bus, index: int = 0) -> DynamixelServo:
+def connected(emulator: Bus, index: int = 0) -> SerialServo:
     servo = source_of(emulator, index).open()
     servo.clock = emulator.clock
     servo.connect()
@@ -47,7 +47,7 @@ def driven(emulator: Bus | EmulatorProcess) -> bool:
     return bool(truth(emulator)["driven"])
 
 
-def cycles(servo: DynamixelServo, goal, count: int, period: float = 0.005) -> Reading:
+def cycles(servo: SerialServo, goal, count: int, period: float = 0.005) -> Reading:
     """Command and read like the recorder; returns the last reading."""
     for _ in range(count):
         servo.command(goal)

@@ -12,10 +12,8 @@ import pytest
 from core.motion.recording import RunHeader
 from core.motion.trajectories import make_trajectory
 from core.servo.catalogue import load_servo
-from drivers.dynamixel.modes import GOAL_REGISTERS
-from drivers.dynamixel.profile import profile_of
-from drivers.dynamixel.watch import HARMLESS, kept_registers
-from drivers.emulators.dynamixel.registers import table_of
+from drivers.dynamixel import profile_of
+from drivers.emulators.serial_bus.registers import table_of
 from drivers.recorder import Phase
 from drivers.recorder.cycle import Cycle
 from drivers.recorder.link import Unlinked
@@ -23,6 +21,8 @@ from drivers.recorder.loop import HoldJob, Loop, RunJob
 from drivers.recorder.process import WATCH_PERIOD, Service
 from drivers.recorder.run import RunPlan
 from drivers.recorder.storage import Immediately
+from drivers.serial_bus.modes import GOAL_REGISTERS
+from drivers.serial_bus.watch import HARMLESS, kept_registers
 from drivers.simulated.servo import starting_bench
 from tests.drivers.dynamixel.bench import connected, driven, emulation, settings
 

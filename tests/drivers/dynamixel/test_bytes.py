@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from drivers.dynamixel.preparation import hardware_errors
-from drivers.dynamixel.registers import Registers
-from drivers.dynamixel.table import load_table
+from drivers.serial_bus.preparation import hardware_errors
+from drivers.serial_bus.registers import Registers
+from drivers.serial_bus.table import load_table
 from drivers.servo import PositionGoal, TorqueGoal
 from tests.drivers.dynamixel.bench import connected, settings
 

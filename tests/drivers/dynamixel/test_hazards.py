@@ -10,9 +10,9 @@ from collections import deque
 import pytest
 
 from drivers import timing
-from drivers.dynamixel.bus import Bus
-from drivers.dynamixel.preparation import WATCHDOG
 from drivers.errors import BusError, DriverError, NoAnswer, ServoFault
+from drivers.serial_bus.bus import Bus
+from drivers.serial_bus.preparation import WATCHDOG
 from drivers.servo import RELEASE_ATTEMPTS, PositionGoal, Release, ServoState, TorqueGoal
 from tests.drivers.dynamixel.bench import connected, cycles, driven, settings, source_of, truth
 
@@ -85,7 +85,7 @@ def test_late_answers_are_never_taken_for_others(clock, emulator, servo):
                     assert registers.read_one(asked) == known[asked], (milliseconds, name, asked)
                 except NoAnswer:
                     continue
-    clock.sleep(timing.REAL.dynamixel_late)
+    clock.sleep(timing.REAL.serial_late)
     assert {name: registers.read_one(name) for name in known} == known
 
 
@@ -155,7 +155,7 @@ def test_a_servo_that_obeys_without_answering_is_released(clock, emulator, servo
     assert not driven(emulator)
     emulator.say("mute off")
     # No answer of before can be taken for one of now any more.
-    clock.sleep(timing.REAL.dynamixel_late)
+    clock.sleep(timing.REAL.serial_late)
     servo.acknowledge()
     assert servo.state is ServoState.READY
 
@@ -283,7 +283,7 @@ def test_a_bus_on_which_nobody_takes_anything_does_not_hold_the_program(clock, x
         begin = clock.now()
         with pytest.raises(BusError, match="the adapter did not take the data"):
             deque((servo.registers.send({"led": 1}) for _ in range(100_000)), maxlen=0)
-        assert clock.now() - begin == pytest.approx(timing.REAL.dynamixel_write, abs=1e-4)
+        assert clock.now() - begin == pytest.approx(timing.REAL.serial_write, abs=1e-4)
         x_series.stopped = False
         assert servo.release()
         assert x_series.say("get led") == "0"
@@ -296,7 +296,7 @@ def test_a_blind_release_works_beside_the_owner(clock, emulator, servo):
     assert driven(emulator)
     begin = clock.now()
     source_of(emulator).release_blindly()
-    assert clock.now() - begin < timing.REAL.dynamixel_blind_answer
+    assert clock.now() - begin < timing.REAL.serial_blind_answer
     clock.sleep(0.002)
     assert not driven(emulator)
 

@@ -9,12 +9,14 @@ import pytest
 
 from core.servo.catalogue import load_servo
 from core.servo.shipped import nominal_model
-from drivers.dynamixel.identity import _warnings
-from drivers.dynamixel.preparation import Prepared
-from drivers.dynamixel.profile import dynamixels, profile_of
+from drivers.dynamixel import profile_of
+from drivers.dynamixel.form import DYNAMIXEL
 from drivers.emulators.dynamixel import DynamixelEmulation, EmulatedDynamixel
 from drivers.errors import CommandError, DriverError
 from drivers.limits import Limits
+from drivers.serial_bus.identity import _warnings
+from drivers.serial_bus.preparation import Prepared
+from drivers.serial_bus.profile import members
 from drivers.servo import PositionGoal, Release, ServoState, TorqueGoal
 from tests.drivers.dynamixel.bench import connected, cycles, driven, emulation, settings, source_of, truth
 
@@ -23,7 +25,7 @@ NAMES = tuple(
     name
     if name in OF_EACH_SERIES_AND_TORQUE
     else pytest.param(name, marks=pytest.mark.exhaustive("the other models of a series"))
-    for name in dynamixels()
+    for name in members(DYNAMIXEL)
 )
 HELD = 0.08
 """Held torque as a share of the stall torque."""

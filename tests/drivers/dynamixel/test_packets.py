@@ -6,7 +6,7 @@ from dynamixel_sdk.protocol2_packet_handler import Protocol2PacketHandler
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivers.dynamixel.packets import Protocol1, Protocol2, packet_handler
+from drivers.serial_bus.packets import Protocol1, Protocol2, packet_handler
 
 
 class Tape:

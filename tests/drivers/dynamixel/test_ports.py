@@ -8,14 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from serial import SerialException
 
-import drivers.dynamixel.bus as bus_module
-from drivers.dynamixel import DynamixelSource, checks, family
-from drivers.dynamixel.bus import Bus
-from drivers.dynamixel.packets import packet_handler
-from drivers.emulators.dynamixel import protocol1, protocol2
+import drivers.serial_bus.bus as bus_module
+from drivers.dynamixel import DynamixelSource, family
+from drivers.emulators.dynamixel import protocol2
+from drivers.emulators.serial_bus import protocol1
 from drivers.errors import AddressError, BusError, NoAnswer
 from drivers.registry import BlindlyReleased, ServoAddress, ServoSource, resolve
 from drivers.scan import scan
+from drivers.serial_bus import checks
+from drivers.serial_bus.bus import Bus
+from drivers.serial_bus.packets import packet_handler
 from drivers.serial_port import BaudRateRefused, PortWatch, latency_file, shorten_latency
 
 
@@ -145,7 +147,7 @@ def test_parts_left_out_of_an_address_are_defaults_in_the_form():
 
 
 def test_the_form_offers_the_ports_there_are(monkeypatch):
-    monkeypatch.setattr("drivers.dynamixel.form.serial_ports", lambda: [("/dev/ttyACM5", "OpenRB-150")])
+    monkeypatch.setattr("drivers.serial_bus.family.serial_ports", lambda: [("/dev/ttyACM5", "OpenRB-150")])
     port = family().fields[0]
     assert port.default == "/dev/ttyACM5"
     assert port.choices == (("/dev/ttyACM5 (OpenRB-150)", "/dev/ttyACM5"),)

@@ -2,12 +2,12 @@
 
 import pytest
 
-from drivers.dynamixel.form import BAUD_RATES
-from drivers.dynamixel.search import EACH_ID
+from drivers.dynamixel.form import DYNAMIXEL
 from drivers.emulators.dynamixel import DynamixelEmulation, EmulatedDynamixel
 from drivers.errors import BusError
 from drivers.registry import resolve
 from drivers.scan import scan
+from drivers.serial_bus.search import EACH_ID
 from tests.drivers.dynamixel.bench import source_of
 
 SERVOS = (
@@ -44,7 +44,7 @@ def test_everyone_at_two_rates_is_found_the_given_rate_first(crowd):
     assert steps[253].tried == f"{port}, 1000000 baud, protocol 1, ID 252"
     # Each attempt says its place among all, two rates of all there are by then.
     assert [step.number for step in steps] == list(range(1, two + 1))
-    assert {step.total for step in steps} == {len(BAUD_RATES) * two // 2}
+    assert {step.total for step in steps} == {len(DYNAMIXEL.baud_rates) * two // 2}
     for servo in found:
         resolve(servo.address)
 

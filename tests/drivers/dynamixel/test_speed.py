@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from drivers.dynamixel.samples import DRIFT, SPEED_WINDOW, TICKS, TOLERANCE, Speedometer, TickCheck
+from drivers.serial_bus.samples import DRIFT, SPEED_WINDOW, TICKS, TOLERANCE, Speedometer, TickCheck
 
 
 @pytest.mark.parametrize("moments", [(0.0, 0.01), (0.0, 0.5), (0.0, 0.01, 0.02, 0.9), (0.0, 0.05, 0.1, 0.15)])

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from core.base.errors import ModelError
 from core.servo.catalogue import parse_servo, servos
-from drivers.dynamixel.profile import DynamixelProfile, dynamixels, profile_of, servo_by_model_number
-from drivers.dynamixel.table import Register, load_table, parse_table
+from drivers.dynamixel import profile_of
+from drivers.dynamixel.form import DYNAMIXEL
+from drivers.serial_bus.profile import SerialProfile, members, servos_by_model_number
+from drivers.serial_bus.table import Register, load_table, parse_table
 
 TABLES = ("x", "mx1", "xl320")
 VENDOR_LISTS = {
@@ -87,11 +89,11 @@ def test_the_firmware_decides_which_table_an_mx_has():
     old = profile_of(servos()["mx106"]).table
     assert [old[name].address for name in ("torque_enable", "p_gain", "current", "goal_torque")] == [24, 28, 68, 71]
     assert profile_of(servos()["mx106_2"]).table["torque_enable"].address == 64
-    assert servo_by_model_number(320, 1).name == "mx106"
-    assert servo_by_model_number(321, 2).name == "mx106_2"
+    assert servos_by_model_number(DYNAMIXEL, 320, 1)[0].name == "mx106"
+    assert servos_by_model_number(DYNAMIXEL, 321, 2)[0].name == "mx106_2"
 
 
-@pytest.mark.parametrize("name", list(dynamixels()))
+@pytest.mark.parametrize("name", list(members(DYNAMIXEL)))
 def test_catalogue_and_profile_agree(name):
     spec = servos()[name]
     profile = profile_of(spec)
@@ -101,22 +103,22 @@ def test_catalogue_and_profile_agree(name):
     assert gain.initial is not None
     # Where the catalogue suggests another gain than a new servo has, it is because recordings were made with it.
     assert spec.default_kp == gain.initial or name in ("mx64", "mx106")
-    assert servo_by_model_number(spec.model_number, profile.protocol) is spec
+    assert servos_by_model_number(DYNAMIXEL, spec.model_number, profile.protocol)[0] is spec
 
 
 def test_an_unknown_model_number_says_what_to_do():
     with pytest.raises(ModelError, match=r"model number 1060 .* add a file like .*model_numbers = \[1060\]"):
-        servo_by_model_number(1060, 2)
+        servos_by_model_number(DYNAMIXEL, 1060, 2)[0]
 
 
 def test_a_servo_set_to_the_other_protocol_is_named():
     with pytest.raises(ModelError, match=r"XM430-W350 .* is driven with protocol 2, not 1; choose that protocol"):
-        servo_by_model_number(1020, 1)
+        servos_by_model_number(DYNAMIXEL, 1020, 1)[0]
 
 
 def test_a_new_model_is_a_file():
     profile = profile_of(parse_servo(MADE_UP))
-    assert isinstance(profile, DynamixelProfile)
+    assert isinstance(profile, SerialProfile)
     assert profile.model_numbers == (9990, 9991)
     assert profile.table["position_p_gain"].initial == 700
     assert profile.table["external_port_mode_1"].address == 56
@@ -172,7 +174,7 @@ def test_shipped_tables_hold_only_known_entries(name):
 @pytest.mark.parametrize(
     ("old", "new", "named"),
     [
-        ("protocol = 2", "protocol = 3", "protocol = 3 must be 1 or 2"),
+        ("protocol = 2", "protocol = 3", "protocol = 3 must be one of 1, 2, scs"),
         ("duty_steps", "duty_step", "'duty_steps' is missing"),
         ("torque_enable = {", "torque_on = {", "register 'torque_enable' is missing"),
         ('kp = "', 'kq = "', "gains: 'kp' is missing"),

@@ -5,10 +5,12 @@ import math
 import pytest
 
 from core.servo.catalogue import servos
-from drivers.dynamixel.modes import GOAL_REGISTERS, Motor, goal_counts
-from drivers.dynamixel.profile import dynamixels, profile_of
+from drivers.dynamixel import profile_of
+from drivers.dynamixel.form import DYNAMIXEL
 from drivers.errors import ServoFault
 from drivers.reading import Reading
+from drivers.serial_bus.modes import GOAL_REGISTERS, Motor, goal_counts
+from drivers.serial_bus.profile import members
 from drivers.servo import TorqueGoal
 
 # Servo, what, counts, value. Units of the e-manual: current XL330 1 mA, XM/XH 2.69 mA, MX(2) 3.36 mA, MX protocol 1
@@ -43,7 +45,7 @@ def test_a_torque_by_duty_cycle_needs_a_voltage():
             goal_counts(profile, motor, TorqueGoal(0.5), Reading(0.0, supply_voltage=voltage))
 
 
-@pytest.mark.parametrize("name", dynamixels())
+@pytest.mark.parametrize("name", members(DYNAMIXEL))
 def test_every_reading_and_goal_is_the_nearest_count_on_either_side_of_zero(name):
     """A value within half a count of a count is that count, below zero as above it; none leaves the register."""
     profile = profile_of(servos()[name])

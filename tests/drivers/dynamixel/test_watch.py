@@ -2,9 +2,9 @@
 
 import pytest
 
-from drivers.dynamixel.modes import GOAL_REGISTERS
-from drivers.dynamixel.watch import MOST_LOST, PERIOD
 from drivers.errors import ServoFault
+from drivers.serial_bus.modes import GOAL_REGISTERS
+from drivers.serial_bus.watch import MOST_LOST, PERIOD
 from drivers.servo import PositionGoal, ServoState, TorqueGoal
 from tests.drivers.dynamixel.bench import cycles, settings
 

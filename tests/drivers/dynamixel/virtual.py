@@ -18,7 +18,8 @@ from typing import ClassVar
 import pytest
 import serial
 
-from drivers.emulators.dynamixel import DynamixelEmulation, line
+from drivers.emulators.dynamixel import DynamixelEmulation
+from drivers.emulators.serial_bus import line
 from drivers.simulated.hand import SharedHand
 from tests.drivers.machine import live_in
 
@@ -169,7 +170,7 @@ def virtual_time(monkeypatch: pytest.MonkeyPatch) -> Time:
     live_in(monkeypatch, clock)
     # A port that takes nothing is waited for like everything else; to ask for it takes a moment.
     waiting = SimpleNamespace(select=lambda read, write, error, seconds: clock.sleep(seconds + MOMENT))
-    monkeypatch.setattr("drivers.dynamixel.packets.select", waiting)
+    monkeypatch.setattr("drivers.serial_bus.packets.select", waiting)
     monkeypatch.setattr(serial, "Serial", type("Port", (Port,), {"clock": clock}))
     monkeypatch.setattr(line, "Line", Wire)
     return clock

@@ -12,19 +12,20 @@ import numpy as np
 from dynamixel_sdk.port_handler import PortHandler
 
 from core.servo.catalogue import load_servo
-from drivers.dynamixel.bus import BROADCAST, Bus
-from drivers.dynamixel.packets import PING_ANSWER, Port, packet_handler
-from drivers.dynamixel.registers import Registers
-from drivers.dynamixel.table import load_table
-from drivers.emulators.dynamixel import protocol1, protocol2
-from drivers.emulators.dynamixel.device import Device
+from drivers.emulators.dynamixel import protocol2
 from drivers.emulators.dynamixel.joint_series import Mx1Device, Xl320Device
-from drivers.emulators.dynamixel.packet import Reader
-from drivers.emulators.dynamixel.protocol1 import Reader1, checksum
 from drivers.emulators.dynamixel.protocol2 import HEADER, Reader2, crc, stuff
-from drivers.emulators.dynamixel.registers import table_of
 from drivers.emulators.dynamixel.x_series import XDevice
 from drivers.emulators.mechanism import Mechanism
+from drivers.emulators.serial_bus import protocol1
+from drivers.emulators.serial_bus.device import Device
+from drivers.emulators.serial_bus.packet import Reader
+from drivers.emulators.serial_bus.protocol1 import Reader1, checksum
+from drivers.emulators.serial_bus.registers import table_of
+from drivers.serial_bus.bus import BROADCAST, Bus
+from drivers.serial_bus.packets import PING_ANSWER, Port, packet_handler
+from drivers.serial_bus.registers import Registers
+from drivers.serial_bus.table import load_table
 from drivers.simulated.hand import SharedHand
 from drivers.simulated.plant import TICK
 from tests.fuzz.parser import Parser

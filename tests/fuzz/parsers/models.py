@@ -8,7 +8,7 @@ from core.servo.catalogue import parse_servo
 from core.servo.model import ServoModel, model_to_bam
 from core.servo.terms import FRICTION_MODELS
 from core.studies.compliant.files import read_unit, unit_to_json
-from drivers.dynamixel.table import parse_table
+from drivers.serial_bus.table import parse_table
 from tests.fuzz.mutation import changed_json, changed_text
 from tests.fuzz.parser import Parser, from_file
 

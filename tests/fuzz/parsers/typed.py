@@ -17,12 +17,12 @@ from core.identification.request import IdentificationRequest
 from core.identification.runs.split import split_recordings
 from core.motion.trajectories import make_trajectory
 from drivers.emulators.console import Console
-from drivers.emulators.dynamixel.emulator import DynamixelEmulator
 from drivers.emulators.dynamixel.source import DynamixelEmulation
-from drivers.emulators.dynamixel.wire import Timing
 from drivers.emulators.ethercat.commands import add_commands
 from drivers.emulators.ethercat.faults import WireFaults
 from drivers.emulators.registry import emulator_source
+from drivers.emulators.serial_bus.emulator import SerialEmulator
+from drivers.emulators.serial_bus.wire import Timing
 from drivers.errors import CommandError
 from drivers.registry import resolve
 from drivers.simulated.hand import SharedHand
@@ -63,10 +63,10 @@ class _Silence:
 
 
 @cache
-def _bus() -> DynamixelEmulator:
+def _bus() -> SerialEmulator:
     source = DynamixelEmulation()
     line: Any = _Silence()
-    return DynamixelEmulator(line, Timing(False), [source._device(source.servos[0], SharedHand(), True)])
+    return SerialEmulator(line, Timing(False), source.languages(), [source._device(source.servos[0], SharedHand(), 0)])
 
 
 @cache

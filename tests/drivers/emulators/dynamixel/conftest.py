@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from drivers.emulators.dynamixel import DynamixelEmulation, EmulatedDynamixel, protocol1, protocol2
+from drivers.emulators.dynamixel import DynamixelEmulation, EmulatedDynamixel, protocol2
+from drivers.emulators.serial_bus import protocol1
 from tests.drivers.dynamixel.virtual import Bus, Time, virtual_time
 
 

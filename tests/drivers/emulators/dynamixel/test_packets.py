@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from drivers.emulators.dynamixel import EmulatedDynamixel, protocol1
-from drivers.emulators.dynamixel.packet import Instruction
+from drivers.emulators.dynamixel import EmulatedDynamixel
+from drivers.emulators.serial_bus import protocol1
+from drivers.emulators.serial_bus.packet import Instruction
 
 from .conftest import instruction1, instruction2, packet2
 

@@ -7,9 +7,9 @@ import math
 import pytest
 
 from core.base.errors import InputError
-from drivers.dynamixel.table import load_table
 from drivers.emulators.dynamixel import DynamixelEmulation, EmulatedDynamixel
-from drivers.emulators.dynamixel.registers import Refusal, Registers
+from drivers.emulators.serial_bus.registers import Refusal, Registers
+from drivers.serial_bus.table import load_table
 from drivers.simulated.hand import SharedHand
 
 from .conftest import instruction1, instruction2

@@ -11,8 +11,8 @@ import serial
 
 from core.base.errors import ServoBenchError
 from drivers.emulators.dynamixel import DynamixelEmulation, EmulatedDynamixel
-from drivers.emulators.dynamixel.line import Line
-from drivers.emulators.dynamixel.wire import same_rate
+from drivers.emulators.serial_bus.line import Line
+from drivers.emulators.serial_bus.wire import same_rate
 from drivers.simulated.hand import SharedHand
 from tests.waiting import wait_until
 

@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 
 from drivers.emulators.console import Console, number, switch, whole
-from drivers.emulators.dynamixel.packet import BROADCAST
+from drivers.emulators.serial_bus.packet import BROADCAST
 
 SPLIT_GAP = 0.01
 """Pause in the middle of a split packet [s]."""

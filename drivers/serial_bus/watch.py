@@ -1,7 +1,7 @@
 """Checks that a driven servo keeps every register that matters: torque, mode, goal, gains, limits and ID.
 
 A second program or controller on the bus may change them. A goal may also be lost, because it is sent without an
-answer. Each goal overwrites the one before, and in protocol 1 it switches torque on again. These registers are
+answer. Each goal overwrites the one before, and in all protocols but 2 it switches torque on again. These registers are
 therefore read just before a goal, and the others with the sample after it. What is written within the way of that
 answer, some 1 ms, is overwritten before it can be read; it is heard on the line, or noticed at the port.
 """
@@ -14,10 +14,10 @@ from collections.abc import Collection, Mapping
 from itertools import chain, cycle
 
 from drivers import timing
-from drivers.dynamixel.modes import GOAL_REGISTERS
-from drivers.dynamixel.registers import Registers
-from drivers.dynamixel.table import ControlTable
 from drivers.errors import BusError, NoAnswer, ServoFault
+from drivers.serial_bus.modes import GOAL_REGISTERS, goal_values
+from drivers.serial_bus.registers import Registers
+from drivers.serial_bus.table import ControlTable
 
 PERIOD = 0.05
 """Period in which registers are read back that no goal overwrites [s]."""
@@ -52,7 +52,7 @@ def look_before_goals(registers: Registers, goal: str, delay: float) -> tuple[tu
         goal: Register of the goal.
         delay: Delay of an answer in addition to its time on the wire [s].
     """
-    switched_on = registers.table.protocol == 1 and goal == "goal_position"
+    switched_on = registers.table.protocol != 2 and goal == "goal_position"
     names = ("torque_enable", goal) if switched_on else (goal,)
     time = registers.read_time(*names) + delay
     return (names, time) if time <= LOOK_TIME else ((), 0.0)
@@ -86,7 +86,7 @@ class ReleasedWatch:
         if now - self._looked < self._period:
             return False
         self._looked = now
-        return bool(self._registers.read_one("torque_enable", timing.limits.dynamixel_read))
+        return bool(self._registers.read_one("torque_enable", timing.limits.serial_read))
 
 
 class Watch:
@@ -97,6 +97,7 @@ class Watch:
         registers: Registers,
         mode: str,
         goal: int,
+        ends: tuple[int, int],
         known: Mapping[str, int],
         delay: float,
         disturbances: Disturbances,
@@ -107,6 +108,7 @@ class Watch:
             registers: Its registers.
             mode: Its mode.
             goal: Goal that it was given before its torque was switched on [counts].
+            ends: Its lowest and highest position [counts].
             known: Registers and their contents as far as they are known; the others are read here.
             delay: Delay of an answer in addition to its time on the wire [s].
             disturbances: Notes what another program did.
@@ -118,16 +120,18 @@ class Watch:
         registers.bus.others_wrote(registers.id)
         self._registers = registers
         self._disturbances = disturbances
+        self._mode, self._ends = mode, ends
         self._goal = GOAL_REGISTERS[mode]
         ours = (*kept_registers(table, eeprom=False), *known)
         volatile = [name for name in dict.fromkeys(ours) if not table[name].eeprom and name != self._goal]
-        held = registers.read(*volatile, self._goal, time_allowed=timing.limits.dynamixel_read)
+        held = registers.read(*volatile, self._goal, time_allowed=timing.limits.serial_read)
         # Some servos replace the goal by their position when their torque is switched on.
         self._sent: deque[int] = deque([held[self._goal], goal], maxlen=KEPT_GOALS)
         self._ours: dict[str, Collection[int]] = {
             **{name: (value,) for name, value in {**held, **known}.items()},
             "torque_enable": (1,),
             table.mode_register: (table.modes[mode],),
+            **({"goal_position": ends} if mode == "limited" else {}),
             self._goal: self._sent,
         }
         self._require_ours(held)
@@ -159,8 +163,9 @@ class Watch:
         if now - self._looked > PERIOD:
             self._looked = now
             self._check(next(self._turn))
-        self._registers.send({self._goal: goal})
-        self._sent.append(goal)
+        values = goal_values(self._mode, goal, self._ends)
+        self._registers.send(values)
+        self._sent.append(values[self._goal])
 
     def confirm(self) -> None:
         """Read back every register.
@@ -173,7 +178,7 @@ class Watch:
         table = self._registers.table
         for eeprom in (False, True):
             names = [name for name in self._ours if table[name].eeprom is eeprom]
-            self._require_ours(self._registers.read(*names, time_allowed=timing.limits.dynamixel_read))
+            self._require_ours(self._registers.read(*names, time_allowed=timing.limits.serial_read))
 
     def is_late(self, held: Mapping[str, int]) -> bool:
         """Return True if a sample's registers lack the newest goal."""

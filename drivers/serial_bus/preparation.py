@@ -9,21 +9,19 @@ from dataclasses import dataclass, field, replace
 
 from core.servo.settings import ServoSettings
 from drivers import timing
-from drivers.dynamixel.bus import Bus
-from drivers.dynamixel.form import BAUD_RATES
-from drivers.dynamixel.modes import FULL_OUTPUT
-from drivers.dynamixel.profile import DynamixelProfile
-from drivers.dynamixel.registers import Registers
-from drivers.dynamixel.table import ControlTable, load_table
 from drivers.errors import BusError, CommandError, DriverError, NoAnswer
 from drivers.limits import Limits
+from drivers.serial_bus.bus import Bus
+from drivers.serial_bus.family import SerialFamily
+from drivers.serial_bus.modes import FULL_OUTPUT
+from drivers.serial_bus.profile import SerialProfile
+from drivers.serial_bus.registers import Registers
+from drivers.serial_bus.table import ControlTable, load_table
 from drivers.serial_port import BaudRateRefused
 
 WATCHDOG = 0.1
 """Time without traffic on the bus after which a driven servo stops [s]: longer than a slow cycle, shorter than a
 human reaction."""
-ANSWERS_ALL = 2
-"""Status return level: every instruction is answered."""
 RESTART_PAUSE = 0.1
 """Pause between two checks that it is back [s]."""
 _TOLD = (
@@ -55,7 +53,7 @@ class Prepared:
     """Value that arms the bus watchdog [counts]; 0 if there is none."""
 
 
-def prepare(registers: Registers, profile: DynamixelProfile) -> Prepared:
+def prepare(registers: Registers, profile: SerialProfile) -> Prepared:
     """Switch the motor off, make the servo answer every request, choose the position mode, and read its limits.
 
     EEPROM is written only where its content differs.
@@ -67,7 +65,7 @@ def prepare(registers: Registers, profile: DynamixelProfile) -> Prepared:
     """
     table = registers.table
     registers.send({"torque_enable": 0})
-    _make_answer(registers)
+    _make_answer(registers, profile.family.answers_all)
     registers.confirm({"torque_enable": 0})
     warnings: list[str] = []
     facts: dict[str, str | float] = {}
@@ -94,20 +92,20 @@ def prepare(registers: Registers, profile: DynamixelProfile) -> Prepared:
         if cap in caps and caps[cap] < full:
             warnings.append(
                 f"{cap} is set to {caps[cap]} of {full} in the servo, which cuts its output off where models do not "
-                "expect it; set it back with the vendor's program"
+                f"expect it; set it back with the vendor's program"
             )
     facts |= {f"{name} [counts]": float(value) for name, value in caps.items()}
     facts |= {name: float(registers.read_one(name)) for name in _TOLD if name in table}
     return Prepared(
         facts=facts,
         warnings=tuple(warnings),
-        position_limits=_position_limits(registers),
+        position_limits=_position_limits(registers, profile.family.tool),
         caps=caps,
         watchdog=watchdog,
     )
 
 
-def narrowed(limits: Limits, profile: DynamixelProfile, prepared: Prepared) -> Limits:
+def narrowed(limits: Limits, profile: SerialProfile, prepared: Prepared) -> Limits:
     """Return limits without the angles that the servo's own position limits exclude."""
     register = profile.table["goal_position"]
     low, high = (profile.from_counts(register, counts) for counts in prepared.position_limits)
@@ -127,7 +125,7 @@ def hardware_errors(registers: Registers, error: int) -> list[str]:
     if table.protocol == 2:
         if not error & 0x80:
             return []
-        bits = registers.read_one("hardware_error_status", timing.limits.dynamixel_read)
+        bits = registers.read_one("hardware_error_status", timing.limits.serial_read)
         if not bits:
             return ["an error it does not name"]
     return [name for name, bit in table.hardware_errors.items() if bits >> bit & 1]
@@ -140,7 +138,7 @@ def find(bus: Bus, id: int) -> int:
         NoAnswer: if there is none.
         BusError: if the bus fails.
     """
-    until = timing.now() + timing.limits.dynamixel_found
+    until = timing.now() + timing.limits.serial_found
     while True:
         try:
             return bus.ping(id)
@@ -151,7 +149,7 @@ def find(bus: Bus, id: int) -> int:
             # It may be set to answer pings only, which in this protocol do not name the model. All of these servos
             # have the register at the same address.
             level = load_table("mx1")["status_return_level"]
-            bus.send(id, level.address, level.encode(ANSWERS_ALL))
+            bus.send(id, level.address, level.encode(2))
 
 
 def gain_registers(table: ControlTable, settings: ServoSettings) -> dict[str, int]:
@@ -181,7 +179,7 @@ def write_gains(registers: Registers, settings: ServoSettings) -> None:
     registers.confirm(gains)
 
 
-def present_goal(prepared: Prepared, profile: DynamixelProfile, counts: int) -> int:
+def present_goal(prepared: Prepared, profile: SerialProfile, counts: int) -> int:
     """Return the goal that keeps the shaft where it is; a servo turned by hand counts on beyond a turn.
 
     Raises:
@@ -221,7 +219,7 @@ def release_all(bus: Bus, table: ControlTable) -> None:
     bus.send_to_all(torque.address, torque.encode(0))
 
 
-def release_all_at_every_rate(bus: Bus, table: ControlTable) -> None:
+def release_all_at_every_rate(bus: Bus, table: ControlTable, family: SerialFamily) -> None:
     """Do the same at every usual baud rate, which takes some 0.1 s: another program may have changed it, too.
 
     The bus is closed afterwards.
@@ -230,7 +228,7 @@ def release_all_at_every_rate(bus: Bus, table: ControlTable) -> None:
         BusError: if the bus fails.
     """
     bus.close()
-    for baud in BAUD_RATES:
+    for baud in family.baud_rates:
         with Bus(bus.path, bus.protocol, baud) as other, suppress(BaudRateRefused):
             other.open(exclusive=False)
             release_all(other, table)
@@ -238,7 +236,7 @@ def release_all_at_every_rate(bus: Bus, table: ControlTable) -> None:
 
 def restarts(table: ControlTable) -> bool:
     """Return True if a servo can be restarted by a command."""
-    return table.protocol != 1
+    return table.protocol == 2
 
 
 def restart(registers: Registers) -> None:
@@ -253,7 +251,7 @@ def restart(registers: Registers) -> None:
         registers.send({"torque_limit": registers.read_one("max_torque")})
         return
     registers.bus.reboot(registers.id)
-    until = timing.now() + timing.limits.dynamixel_restart
+    until = timing.now() + timing.limits.serial_restart
     while True:
         timing.sleep(RESTART_PAUSE)
         try:
@@ -264,15 +262,15 @@ def restart(registers: Registers) -> None:
                 raise
 
 
-def _make_answer(registers: Registers) -> None:
+def _make_answer(registers: Registers, level: int) -> None:
     """Make the servo answer every instruction, even if it does not answer reads yet."""
     try:
-        if registers.read_one("status_return_level") == ANSWERS_ALL:
+        if registers.read_one("status_return_level") == level:
             return
     except NoAnswer:
         pass
-    registers.send({"status_return_level": ANSWERS_ALL})
-    registers.confirm({"status_return_level": ANSWERS_ALL})
+    registers.send({"status_return_level": level})
+    registers.confirm({"status_return_level": level})
 
 
 def _try_watchdog(registers: Registers, counts: int) -> bool:
@@ -286,7 +284,7 @@ def _try_watchdog(registers: Registers, counts: int) -> bool:
     return works
 
 
-def _position_limits(registers: Registers) -> tuple[int, int]:
+def _position_limits(registers: Registers, tool: str) -> tuple[int, int]:
     table = registers.table
     low, high = (
         ("min_position_limit", "max_position_limit")
@@ -297,6 +295,6 @@ def _position_limits(registers: Registers) -> tuple[int, int]:
     if held[low] >= held[high]:
         raise DriverError(
             f"ID {registers.id}: the position limits in the servo, {held[low]} to {held[high]}, leave nothing; "
-            f"set {low} and {high} with the vendor's program"
+            f"set {low} and {high} with {tool}"
         )
     return held[low], held[high]

@@ -1,4 +1,4 @@
-"""Identity of a connected Dynamixel: facts for the recordings, warnings for the user."""
+"""Identity of a connected servo: facts for the recordings, warnings for the user."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 
 from core.servo.catalogue import ServoSpec
-from drivers.dynamixel.bus import Bus
-from drivers.dynamixel.modes import Motor
-from drivers.dynamixel.packets import is_pseudo_terminal
-from drivers.dynamixel.preparation import Prepared
-from drivers.dynamixel.profile import DynamixelProfile
+from drivers.serial_bus.bus import Bus
+from drivers.serial_bus.modes import Motor
+from drivers.serial_bus.packets import is_pseudo_terminal
+from drivers.serial_bus.preparation import Prepared
+from drivers.serial_bus.profile import SerialProfile
 from drivers.servo import ServoIdentity
 
 UNSEEN = (
@@ -23,7 +23,7 @@ SLOW = 100.0
 
 def identity_of(
     spec: ServoSpec,
-    profile: DynamixelProfile,
+    profile: SerialProfile,
     bus: Bus,
     prepared: Prepared,
     *,
@@ -71,7 +71,7 @@ def identity_of(
         facts={
             "model number": float(held["model_number"]),
             "port": bus.path,
-            "protocol": float(bus.protocol),
+            "protocol": bus.protocol if isinstance(bus.protocol, str) else float(bus.protocol),
             "baud rate [1/s]": float(bus.baud),
             "delay of an answer [s]": round(delay, 6),
             "highest cycle rate [Hz]": round(rate, 1),
@@ -85,14 +85,14 @@ def identity_of(
     )
 
 
-def cycle_rate(profile: DynamixelProfile, bus: Bus, delay: float) -> float:
+def cycle_rate(profile: SerialProfile, bus: Bus, delay: float) -> float:
     """Return how many cycles of a goal and a read fit into a second [Hz]."""
     goal = bus.wire_time(bus.write_length + profile.table["goal_position"].size)
     return 1.0 / (goal + bus.read_wire_time(profile.block_size) + delay)
 
 
 def _warnings(
-    profile: DynamixelProfile,
+    profile: SerialProfile,
     bus: Bus,
     prepared: Prepared,
     rate: float,
@@ -103,7 +103,7 @@ def _warnings(
     warnings += prepared.warnings
     if complaints:
         warnings.append(f"the servo reports {' and '.join(complaints)}; acknowledge the fault")
-    if profile.torque_mode in ("pwm", "wheel"):
+    if profile.torque_mode in ("pwm", "wheel", "limited"):
         warnings.append(
             "a held torque is computed from the motor's model (kt, R) and the speed, since this servo does not control "
             "its current well enough; it is as accurate as the model"
@@ -111,7 +111,7 @@ def _warnings(
     if rate < SLOW:
         warnings.append(
             f"at {bus.baud} baud and with this adapter at most {rate:.0f} cycles fit into a second; set a higher baud "
-            "rate in the servo with the vendor's program, e.g. 1000000"
+            f"rate in the servo with {profile.family.tool}, e.g. 1000000"
         )
     if bus.echoes:
         warnings.append("the adapter echoes what is sent to it (local echo); the echo is ignored")

@@ -1,4 +1,4 @@
-"""Profile of one model: its control table and its units, from `[bus.dynamixel]` of its servo file.
+"""Profile of one model: its control table and its units, from `[bus.FAMILY]` of its servo file.
 
 To add a model, add a servo file; see `resources/servos/xm430_w350.toml` for an example.
 """
@@ -12,32 +12,38 @@ from typing import Any
 
 from core.base.errors import ModelError
 from core.servo.catalogue import ServoSpec, servos
-from drivers.dynamixel.table import ControlTable, Register, load_table, parse_registers
+from drivers.serial_bus.family import SerialFamily
+from drivers.serial_bus.table import ControlTable, Protocol, Register, load_table, parse_registers
 
-TORQUE_MODES = ("current", "pwm", "goal_torque", "wheel")
+TORQUE_MODES = ("current", "pwm", "goal_torque", "wheel", "limited")
 RPM = 2.0 * math.pi / 60.0
 _ENTRIES = ("table", "protocol", "model_numbers", "torque_mode", "current_unit", "units", "registers", "initial")
 
 
 @dataclass(frozen=True, kw_only=True)
-class DynamixelProfile:
+class SerialProfile:
     """One model on the wire."""
 
     servo: str
     """Catalogue name."""
+    family: SerialFamily
     table: ControlTable
     """Control table of the series with this model's own registers and values."""
     model_numbers: tuple[int, ...]
     torque_mode: str
-    """Source of a constant motor torque: for "current" and "goal_torque" the servo's own current control, for "pwm" and
-    "wheel" a duty cycle that follows the speed by the motor's model."""
+    """Source of a constant motor torque: for "current" and "goal_torque" the servo's own current control, for the
+    others a duty cycle that follows the speed by the motor's model, see `modes`."""
     current_unit: float
     """Current per count [A]; NaN if it does not measure current."""
 
     @property
-    def protocol(self) -> int:
-        """Protocol, 1 or 2."""
+    def protocol(self) -> Protocol:
+        """Protocol, see `ControlTable`."""
         return self.table.protocol
+
+    def reported(self, number: int) -> int:
+        """Return a model number as read in little endian."""
+        return int.from_bytes(self.table["model_number"].encode(number), "little")
 
     @property
     def position_counts(self) -> float:
@@ -112,23 +118,24 @@ class DynamixelProfile:
         return min(max(counts, register.lowest), register.highest)
 
 
-def profile_of(spec: ServoSpec) -> DynamixelProfile:
-    """Return the profile of a catalogue servo.
+def profile_of(spec: ServoSpec, family: SerialFamily) -> SerialProfile:
+    """Return the profile of a catalogue servo in a family.
 
     Raises:
         ModelError: if it has none or an invalid one.
     """
-    if "dynamixel" not in spec.buses:
-        raise ModelError(f"{spec.title} is not a Dynamixel: its servo file has no section [bus.dynamixel]")
+    section = f"[bus.{family.name}]"
+    if family.name not in spec.buses:
+        raise ModelError(f"{spec.title} is not a {family.title}: its servo file has no section {section}")
     try:
-        return _parse(spec, spec.buses["dynamixel"])
+        return _parse(spec, family, spec.buses[family.name])
     except KeyError as error:
-        raise ModelError(f"{spec.name}: [bus.dynamixel]: entry {error.args[0]!r} is missing") from None
+        raise ModelError(f"{spec.name}: {section}: entry {error.args[0]!r} is missing") from None
     except (TypeError, ValueError, AttributeError, ModelError) as error:
-        raise ModelError(f"{spec.name}: [bus.dynamixel]: {error}") from None
+        raise ModelError(f"{spec.name}: {section}: {error}") from None
 
 
-def _parse(spec: ServoSpec, entries: Mapping[str, Any]) -> DynamixelProfile:
+def _parse(spec: ServoSpec, family: SerialFamily, entries: Mapping[str, Any]) -> SerialProfile:
     unknown = sorted(set(entries) - set(_ENTRIES))
     if unknown:
         raise ModelError(f"unknown entry {unknown[0]!r}; there are {', '.join(_ENTRIES)}")
@@ -138,8 +145,10 @@ def _parse(spec: ServoSpec, entries: Mapping[str, Any]) -> DynamixelProfile:
     table = load_table(entries["table"])
     if mode not in table.modes:
         raise ModelError(f"torque_mode = {mode!r}: the control table {table.name} has no such mode")
-    if entries["protocol"] != table.protocol:
+    if entries.get("protocol", table.protocol) != table.protocol:
         raise ModelError(f"protocol = {entries['protocol']}: the control table {table.name} is of {table.protocol}")
+    if table.protocol not in family.protocols:
+        raise ModelError(f"table = {table.name!r}: no {family.title} has this control table")
     units = {name: float(value) for name, value in entries.get("units", {}).items()}
     table = replace(table, units={**table.units, **units}).with_model(
         parse_registers(entries.get("registers", {})), entries.get("initial", {})
@@ -150,42 +159,44 @@ def _parse(spec: ServoSpec, entries: Mapping[str, Any]) -> DynamixelProfile:
     numbers = tuple(int(number) for number in entries["model_numbers"])
     if not numbers:
         raise ModelError("model_numbers must name at least one")
-    return DynamixelProfile(servo=spec.name, table=table, model_numbers=numbers, torque_mode=mode, current_unit=unit)
+    return SerialProfile(
+        servo=spec.name, family=family, table=table, model_numbers=numbers, torque_mode=mode, current_unit=unit
+    )
 
 
-def dynamixels() -> dict[str, ServoSpec]:
-    """Return every catalogue servo that is a Dynamixel, by name, except the user's own with an invalid section."""
-    return {
-        name: spec for name, spec in servos().items() if "dynamixel" in spec.buses and not (spec.file and _broken(spec))
-    }
+def members(family: SerialFamily) -> dict[str, SerialProfile]:
+    """Return the profiles of a family's catalogue servos by name, except the user's own with an invalid section."""
+    found: dict[str, SerialProfile] = {}
+    for name, spec in servos().items():
+        if family.name in spec.buses:
+            try:
+                found[name] = profile_of(spec, family)
+            except ModelError:
+                if not spec.file:
+                    raise
+    return found
 
 
-def _broken(spec: ServoSpec) -> bool:
-    try:
-        profile_of(spec)
-    except ModelError:
-        return True
-    return False
-
-
-def servo_by_model_number(number: int, protocol: int) -> ServoSpec:
-    """Return the catalogue servo that reports a model number.
+def servos_by_model_number(family: SerialFamily, number: int, protocol: Protocol) -> list[ServoSpec]:
+    """Return the catalogue servos of a family that report a model number.
 
     Raises:
         ModelError: if there is none, with the way to add one.
     """
-    for spec in dynamixels().values():
-        profile = profile_of(spec)
-        if profile.protocol == protocol and number in profile.model_numbers:
-            return spec
-        if number in profile.model_numbers:
-            raise ModelError(
-                f"{spec.title} (model number {number}) is driven with protocol {profile.protocol}, not {protocol}; "
-                "choose that protocol, and set it in the servo with the vendor's program"
-            )
-    known = ", ".join(spec.title for spec in dynamixels().values() if profile_of(spec).protocol == protocol)
+    known = members(family)
+    found = [profile for profile in known.values() if number in map(profile.reported, profile.model_numbers)]
+    fitting = [servos()[profile.servo] for profile in found if profile.protocol == protocol]
+    if fitting:
+        return fitting
+    if found:
+        raise ModelError(
+            f"{servos()[found[0].servo].title} (model number {number}) is driven with protocol {found[0].protocol}, "
+            f"not {protocol}; choose that protocol, and set it in the servo with the vendor's program"
+        )
+    titles = ", ".join(servos()[profile.servo].title for profile in known.values() if profile.protocol == protocol)
+    of_protocol = f" (protocol {protocol})" if len(family.protocols) > 1 else ""
     raise ModelError(
-        f"a Dynamixel with model number {number} (protocol {protocol}) is not in the catalogue, which has {known}; "
+        f"a {family.title} with model number {number}{of_protocol} is not in the catalogue, which has {titles}; "
         f"add a file like the one that bench models --new my.toml writes, with model_numbers = [{number}] under "
-        "[bus.dynamixel], by bench models my.toml"
+        f"[bus.{family.name}], by bench models my.toml"
     )

@@ -1,8 +1,9 @@
-"""A Dynamixel as a `Servo`; the differences between series are in tables, not here."""
+"""A serial servo as a `Servo`; the differences between series are in tables, not here."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from statistics import median
@@ -12,10 +13,14 @@ from core.base.errors import ModelError
 from core.servo.catalogue import ServoSpec
 from core.servo.settings import ServoSettings
 from drivers import timing
-from drivers.dynamixel.bus import Bus
-from drivers.dynamixel.identity import identity_of
-from drivers.dynamixel.modes import FULL_OUTPUT, GOAL_CAPS, GOAL_REGISTERS, UNHURRIED, Motor, goal_counts, mode_of
-from drivers.dynamixel.preparation import (
+from drivers.errors import DriverError, NoAnswer, ServoFault
+from drivers.limits import Limits
+from drivers.reading import Reading
+from drivers.serial_bus.bus import Bus
+from drivers.serial_bus.family import SerialFamily
+from drivers.serial_bus.identity import identity_of
+from drivers.serial_bus.modes import FULL_OUTPUT, GOAL_CAPS, UNHURRIED, Motor, goal_counts, goal_values, mode_of
+from drivers.serial_bus.preparation import (
     Prepared,
     complaint,
     find,
@@ -30,13 +35,11 @@ from drivers.dynamixel.preparation import (
     restarts,
     write_gains,
 )
-from drivers.dynamixel.profile import DynamixelProfile, profile_of, servo_by_model_number
-from drivers.dynamixel.registers import Registers
-from drivers.dynamixel.samples import Speedometer, TickCheck
-from drivers.dynamixel.watch import PERIOD, Disturbances, ReleasedWatch, Watch, kept_registers, look_before_goals
-from drivers.errors import DriverError, NoAnswer, ServoFault
-from drivers.limits import Limits
-from drivers.reading import Reading
+from drivers.serial_bus.profile import SerialProfile, profile_of, servos_by_model_number
+from drivers.serial_bus.registers import Registers
+from drivers.serial_bus.samples import Speedometer, TickCheck
+from drivers.serial_bus.table import Protocol
+from drivers.serial_bus.watch import PERIOD, Disturbances, ReleasedWatch, Watch, kept_registers, look_before_goals
 from drivers.serial_port import shorten_latency
 from drivers.servo import RELEASE_ATTEMPTS, PositionGoal, Servo, ServoIdentity, ServoState, TorqueGoal
 
@@ -49,15 +52,16 @@ LINGER = 1.0
 NOTHING_SEEN = Reading(math.nan)
 
 
-class DynamixelServo(Servo):
-    """One Dynamixel on a serial bus of its own."""
+class SerialServo(Servo):
+    """One servo on a serial bus of its own."""
 
-    def __init__(self, port: str, id: int, protocol: int, baud: int) -> None:
+    def __init__(self, family: SerialFamily, port: str, id: int, protocol: Protocol, baud: int) -> None:
         super().__init__()
+        self.family = family
         self._bus = Bus(port, protocol, baud)
         self._id = id
         self._spec: ServoSpec | None = None
-        self._profile: DynamixelProfile | None = None
+        self._profile: SerialProfile | None = None
         self._registers_: Registers | None = None
         self._motor = Motor(math.nan, math.nan)
         self._prepared = Prepared(position_limits=(0, 0))
@@ -88,7 +92,7 @@ class DynamixelServo(Servo):
         return self._spec
 
     @property
-    def profile(self) -> DynamixelProfile:
+    def profile(self) -> SerialProfile:
         """Its control table and units."""
         assert self._profile is not None
         return self._profile
@@ -106,14 +110,18 @@ class DynamixelServo(Servo):
         bus.open()
         self._latency = shorten_latency(bus.path, bus.serial)
         try:
-            self._spec = servo_by_model_number(find(bus, self._id), bus.protocol)
-            self._profile = profile_of(self._spec)
+            self._spec = self._chosen(servos_by_model_number(self.family, find(bus, self._id), bus.protocol))
+            self._profile = profile_of(self._spec, self.family)
         except ModelError as error:
             raise DriverError(f"{bus.path}, ID {self._id}: {error}") from None
         self._registers_ = Registers(bus, self._id, self._profile.table)
         self._motor = Motor.of(self._spec)
         self.ratings = self.limits = Limits.for_spec(self._spec)
         self._prepare()
+
+    def _chosen(self, candidates: Sequence[ServoSpec]) -> ServoSpec:
+        """Return the one of the servos with this model number that it is; raises ModelError."""
+        return candidates[0]
 
     def _prepare(self) -> None:
         """Bring the servo, just found or just restarted, into a known state."""
@@ -140,8 +148,8 @@ class DynamixelServo(Servo):
             took.append(timing.now() - begin - wire)
         self._delay = max(median(took), 0.0)
         limits = timing.limits
-        usual = min(2.0 * self._delay + limits.dynamixel_busy, limits.dynamixel_read - wire)
-        self._bus.patience = max(limits.dynamixel_shortest_answer, usual)
+        usual = min(2.0 * self._delay + limits.serial_busy, limits.serial_read - wire)
+        self._bus.patience = max(limits.serial_shortest_answer, usual)
 
     def _identify(self) -> ServoIdentity:
         held = self.registers.read("model_number", "firmware_version")
@@ -171,7 +179,7 @@ class DynamixelServo(Servo):
         if self._mode == mode:
             return
         self._mode = ""
-        self.registers.write(self.profile.table.mode_register, self.profile.table.modes[mode])
+        self.registers.change(self.profile.table.mode_register, self.profile.table.modes[mode])
         self._mode = mode
         if mode == "position" and self._written is not None:
             write_gains(self.registers, self._written)
@@ -195,6 +203,7 @@ class DynamixelServo(Servo):
         self._read()
         caps = {name: self._prepared.caps[cap] for name, cap in FULL_OUTPUT.items() if name in table}
         known = {**self._kept, **caps}
+        ends = self._prepared.position_limits
         if mode == "position":
             first = present_goal(self._prepared, self.profile, self._counts)
             known |= {name: 0 for name in UNHURRIED if name in table}
@@ -202,11 +211,11 @@ class DynamixelServo(Servo):
             registers.send({**caps, **{name: 0 for name in UNHURRIED if name in table}, "goal_position": first})
         else:
             first = 0
-            registers.send({**caps, GOAL_REGISTERS[mode]: first})
+            registers.send({**caps, **goal_values(mode, first, ends)})
         if self._prepared.watchdog:
             registers.send({"bus_watchdog": self._prepared.watchdog})
         registers.send({"torque_enable": 1})
-        self._watch = Watch(registers, mode, first, known, self._delay, self._disturbances)
+        self._watch = Watch(registers, mode, first, ends, known, self._delay, self._disturbances)
         self._answered = timing.now()
 
     def _command(self, goal: PositionGoal | TorqueGoal) -> None:
@@ -268,7 +277,7 @@ class DynamixelServo(Servo):
         }
         self._counts = held[names["position"]]
         reading = Reading(**found)
-        if self._mode == "wheel":
+        if "velocity" not in names or self._mode == "wheel":
             reading = replace(reading, velocity=self._speed.velocity(moment, reading.position))
         self._seen = reading
         return held, reading
@@ -278,7 +287,7 @@ class DynamixelServo(Servo):
         names = self.profile.table.reading
         asked = timing.now()
         watched = self._watch.block if self._watch is not None else ()
-        held = self.registers.read(*watched, *names.values(), time_allowed=timing.limits.dynamixel_read)
+        held = self.registers.read(*watched, *names.values(), time_allowed=timing.limits.serial_read)
         answered = timing.now()
         tick = held.get(names.get("tick", ""), 0)
         # Firmware without the counter always reports 0.
@@ -290,7 +299,7 @@ class DynamixelServo(Servo):
         if timing.now() - self._answered < GAP:
             return
         self._check_restart()
-        if self._prepared.watchdog and self.registers.read_one("bus_watchdog", timing.limits.dynamixel_read) < 0:
+        if self._prepared.watchdog and self.registers.read_one("bus_watchdog", timing.limits.serial_read) < 0:
             limit = 1e3 * self._prepared.watchdog * self.profile.watchdog_unit
             raise ServoFault(
                 f"the servo stopped on its own since it received nothing for {limit:.0f} ms; check the cable and the "
@@ -299,7 +308,7 @@ class DynamixelServo(Servo):
 
     def _check_restart(self) -> None:
         """Raise ServoFault if a driven servo restarted."""
-        if self._watch is not None and not self.registers.read_one("torque_enable", timing.limits.dynamixel_read):
+        if self._watch is not None and not self.registers.read_one("torque_enable", timing.limits.serial_read):
             raise ServoFault(
                 "the servo restarted while it was driven; check that its power supply is strong enough and its plugs "
                 "are tight, then acknowledge"
@@ -314,13 +323,13 @@ class DynamixelServo(Servo):
         registers = self.registers
         registers.send({"torque_enable": 0})
         try:
-            on = registers.read_one("torque_enable", timing.limits.dynamixel_read)
+            on = registers.read_one("torque_enable", timing.limits.serial_read)
         except NoAnswer:
             # Another program may have changed its ID.
             release_all(self._bus, self.profile.table)
             self._unanswered += 1
             if self._unanswered > RELEASE_ATTEMPTS:
-                release_all_at_every_rate(self._bus, self.profile.table)
+                release_all_at_every_rate(self._bus, self.profile.table, self.family)
             raise
         self._unanswered = 0
         if on:

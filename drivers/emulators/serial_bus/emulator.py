@@ -4,37 +4,49 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from drivers import timing
 from drivers.emulators.console import Console, switch
-from drivers.emulators.dynamixel import protocol1, protocol2
-from drivers.emulators.dynamixel.device import FAULTS, Device, Reply
-from drivers.emulators.dynamixel.faults import Faults, options
-from drivers.emulators.dynamixel.line import Line
-from drivers.emulators.dynamixel.packet import WRITING, Packet, Reader
-from drivers.emulators.dynamixel.protocol1 import Reader1
-from drivers.emulators.dynamixel.protocol2 import Reader2
-from drivers.emulators.dynamixel.wire import Timing
 from drivers.emulators.process import LONGEST_REST, Emulator
+from drivers.emulators.serial_bus.device import FAULTS, Device, Reply
+from drivers.emulators.serial_bus.faults import Faults, options
+from drivers.emulators.serial_bus.line import Line
+from drivers.emulators.serial_bus.packet import WRITING, Packet, Reader
+from drivers.emulators.serial_bus.wire import Timing
+from drivers.serial_bus.table import Protocol
 
 PING_SLOT = 14
 """Byte times per ID, plus PING_PAUSE, that a servo waits before it answers a broadcast ping."""
 PING_PAUSE = 0.001
 """[s]"""
-_EXECUTORS = {1: protocol1.execute, 2: protocol2.execute}
 
 
-class DynamixelEmulator(Emulator):
+@dataclass(frozen=True)
+class Language:
+    """A protocol as servos speak it."""
+
+    reader: type[Reader]
+    execute: Callable[[Packet, Sequence[Device], Collection[int], float], list[Reply]]
+    """Let servos that hear a packet execute it; takes the IDs of servos that do not answer, and the time [s]."""
+    write: Callable[[int, int, bytes], bytes]
+    """Instruction packet that writes bytes at an address of an ID."""
+
+
+class SerialEmulator(Emulator):
     """Servos on one half duplex line."""
 
-    def __init__(self, line: Line, timing: Timing, devices: Sequence[Device]) -> None:
+    def __init__(
+        self, line: Line, timing: Timing, languages: Mapping[Protocol, Language], devices: Sequence[Device]
+    ) -> None:
         """Put servos on a line.
 
         Args:
             line: The port.
             timing: Times on the wire.
+            languages: Protocols of the devices.
             devices: At least one; the console addresses the first unless given an ID.
         """
         super().__init__()
@@ -42,9 +54,10 @@ class DynamixelEmulator(Emulator):
         self.timing = timing
         self.devices = list(devices)
         self.faults = Faults()
-        protocols = sorted({device.protocol for device in devices})
+        self.languages = languages
+        protocols: set[Protocol] = {device.protocol for device in devices}
         # A servo with one protocol also reads the packets of the other, and ignores them.
-        self._readers: dict[int, Reader] = {protocol: (Reader1, Reader2)[protocol - 1]() for protocol in protocols}
+        self._readers: dict[Protocol, Reader] = {protocol: languages[protocol].reader() for protocol in protocols}
         self._due: list[tuple[float, int, Callable[[], None]]] = []
         self._order = itertools.count()
         self._free = 0.0
@@ -55,9 +68,8 @@ class DynamixelEmulator(Emulator):
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """dynamixel:PATH:ID:PROTOCOL:BAUD of each servo."""
-        path = self.line.path
-        return tuple(f"dynamixel:{path}:{device.id}:{device.protocol}:{device.rate}" for device in self.devices)
+        """Address of each servo."""
+        return tuple(device.address(self.line.path) for device in self.devices)
 
     def files(self) -> Collection[int]:
         """Return the descriptor of the line's end; none while it is unplugged."""
@@ -104,7 +116,7 @@ class DynamixelEmulator(Emulator):
                 self._packets += packet.intact
                 self._at(arrived, partial(self._execute, protocol, packet, listening, arrived))
 
-    def _execute(self, protocol: int, packet: Packet, listening: Sequence[Device], arrived: float) -> None:
+    def _execute(self, protocol: Protocol, packet: Packet, listening: Sequence[Device], arrived: float) -> None:
         """Let the servos execute a packet. Their times start when the packet would have arrived on a real line."""
         now = timing.now()
         hearing = [device for device in listening if device.protocol == protocol and device.powered]
@@ -112,7 +124,7 @@ class DynamixelEmulator(Emulator):
             return
         for device in hearing:
             device.mechanism.advance()
-        replies = _EXECUTORS[protocol](packet, hearing, self.faults.muted, now)
+        replies = self.languages[protocol].execute(packet, hearing, self.faults.muted, now)
         for reply in replies:
             self._transmit(reply, arrived)
 
@@ -215,7 +227,7 @@ class DynamixelEmulator(Emulator):
         id, register = device.id, device.registers.table[self._register(words[0], device)]
         device.put(register.name, int(words[1], 0))
         if register.access == "rw" and "unheard" not in words[2:]:
-            write = (protocol1, protocol2)[device.protocol - 1].write
+            write = self.languages[device.protocol].write
             self.line.send(write(id, register.address, register.encode(device.registers[register.name])))
 
     def _register(self, name: str, device: Device) -> str:

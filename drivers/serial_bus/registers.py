@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from drivers import timing
-from drivers.dynamixel.bus import Bus
-from drivers.dynamixel.table import ControlTable, Register
 from drivers.errors import CommandError, DriverError
+from drivers.serial_bus.bus import Bus
+from drivers.serial_bus.table import ControlTable, Register
 
 WINDOWS = 8
 """Number of different lengths in which the same registers can be read."""
@@ -35,7 +35,7 @@ class Registers:
             DriverError: if the servo refuses.
         """
         if time_allowed is None:
-            time_allowed = timing.limits.dynamixel_relaxed_answer
+            time_allowed = timing.limits.serial_relaxed_answer
         registers = [self.table[name] for name in names]
         begin = min(register.address for register in registers)
         end = max(register.end for register in registers)
@@ -115,15 +115,15 @@ class Registers:
     def _find_windows(self, begin: int, end: int) -> Sequence[tuple[int, int]]:
         """Return reads of different lengths that contain these bytes.
 
-        They contain no bytes without a register, unless the requested bytes do. In protocol 1 none has a length of 2,
-        which an echo of the request has.
+        They contain no bytes without a register, unless the requested bytes do. In protocol 1 and its like none has a
+        length of 2, which an echo of the request has.
         """
         known = {byte for register in self.table.registers.values() for byte in range(register.address, register.end)}
         if not known.issuperset(range(begin, end)):
             known = set(range(self.table.end))
         found = []
         while True:
-            if not (self.table.protocol == 1 and end - begin == 2):
+            if not (self.table.protocol != 2 and end - begin == 2):
                 found.append((begin, end - begin))
             if len(found) == WINDOWS:
                 break

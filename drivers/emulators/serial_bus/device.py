@@ -16,10 +16,10 @@ from core.base.errors import InputError
 from core.servo.catalogue import ServoSpec
 from core.servo.settings import ServoSettings
 from drivers import timing
-from drivers.dynamixel.table import ControlTable
-from drivers.emulators.dynamixel.registers import Refusal, Registers
-from drivers.emulators.dynamixel.wire import same_rate
 from drivers.emulators.mechanism import Mechanism
+from drivers.emulators.serial_bus.registers import Refusal, Registers
+from drivers.emulators.serial_bus.wire import same_rate
+from drivers.serial_bus.table import ControlTable, Protocol
 
 BOOT_TIME = 0.3
 """Time from power-on or reboot until a servo answers [s]."""
@@ -43,6 +43,8 @@ FAULTS = {
 class Device(ABC):
     """A servo on the bus. Send it only packets that it `hears`."""
 
+    bus: ClassVar[str] = "dynamixel"
+    """Name of the family."""
     bauds: ClassVar[Mapping[int, int]]
     """Values of the baud rate register and their rates [bit/s]."""
     ranges: ClassVar[Mapping[str, tuple[int, int]]]
@@ -114,8 +116,8 @@ class Device(ABC):
         return self.registers["id"]
 
     @property
-    def protocol(self) -> int:
-        """Protocol, 1 or 2."""
+    def protocol(self) -> Protocol:
+        """Protocol, see `ControlTable`."""
         return self.registers.table.protocol
 
     @property
@@ -127,6 +129,11 @@ class Device(ABC):
     def return_delay(self) -> float:
         """Delay of an answer [s]."""
         return self.registers["return_delay_time"] * RETURN_DELAY_UNIT
+
+    def address(self, path: str) -> str:
+        """Return its address on a port."""
+        protocol = f":{self.protocol}" if isinstance(self.protocol, int) else ""
+        return f"{self.bus}:{path}:{self.id}{protocol}:{self.rate}"
 
     def hears(self, rate: float, now: float) -> bool:
         """Return True if it has booted and understands a client with this rate [bit/s]."""

@@ -1,4 +1,4 @@
-"""Control tables: the registers of a Dynamixel, read from `resources/control_tables/*.toml`.
+"""Control tables: the registers of a servo, read from `resources/control_tables/*.toml`.
 
 A table covers a whole series. Differences of one model are in its servo file and merged by `profile`.
 """
@@ -11,16 +11,18 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import resources
 from core.base.errors import ModelError
 
+Protocol = Literal[1, 2, "scs"]
+PROTOCOLS: tuple[Protocol, ...] = (1, 2, "scs")
+"""Dynamixel protocol 1 and 2, and Feetech's: packets of protocol 1 with an error byte of its own."""
 SIGNS = ("none", "twos_complement", "sign_magnitude")
+BYTE_ORDERS = ("little", "big")
 QUANTITIES = ("", "position", "velocity", "current", "duty", "voltage", "temperature", "watchdog")
 READABLE = ("position", "velocity", "current", "duty_cycle", "supply_voltage", "temperature", "tick")
-SIGN_BIT = 1 << 10
-"""Sign bit of a sign-magnitude register."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +38,10 @@ class Register:
     eeprom: bool = False
     """Kept without power and, in protocol 2, writable only while torque is off."""
     signed: str = "none"
-    """One of SIGNS; sign-magnitude has the sign in bit 10."""
+    """One of SIGNS."""
+    sign_bit: int = 10
+    """Bit with the sign of a sign-magnitude register."""
+    byte_order: Literal["little", "big"] = "little"
     initial: int | None = None
     """Content in a new servo; None if that varies."""
     quantity: str = ""
@@ -48,6 +53,11 @@ class Register:
             (self.size in (1, 2, 4), f"size = {self.size} must be 1, 2 or 4"),
             (self.access in ("r", "rw"), f'access = {self.access!r} must be "r" or "rw"'),
             (self.signed in SIGNS, f"signed = {self.signed!r} must be one of {', '.join(SIGNS)}"),
+            (
+                self.byte_order in BYTE_ORDERS,
+                f"byte_order = {self.byte_order!r} must be one of {', '.join(BYTE_ORDERS)}",
+            ),
+            (0 < self.sign_bit < 8 * self.size or self.signed != "sign_magnitude", f"no bit {self.sign_bit}"),
             (self.quantity in QUANTITIES, f"quantity = {self.quantity!r} must be one of {', '.join(QUANTITIES[1:])}"),
         )
         for right, problem in checks:
@@ -69,14 +79,14 @@ class Register:
         """Smallest value that its bytes can hold."""
         if self.signed == "twos_complement":
             return -(1 << (8 * self.size - 1))
-        return 1 - SIGN_BIT if self.signed == "sign_magnitude" else 0
+        return 1 - (1 << self.sign_bit) if self.signed == "sign_magnitude" else 0
 
     @property
     def highest(self) -> int:
         """Largest value that its bytes can hold."""
         if self.signed == "twos_complement":
             return (1 << (8 * self.size - 1)) - 1
-        return SIGN_BIT - 1 if self.signed == "sign_magnitude" else (1 << (8 * self.size)) - 1
+        return (1 << (self.sign_bit if self.signed == "sign_magnitude" else 8 * self.size)) - 1
 
     def encode(self, value: int) -> bytes:
         """Return the bytes of a value.
@@ -87,8 +97,8 @@ class Register:
         if not self.lowest <= value <= self.highest:
             raise ValueError(f"{value} does not fit into {self.name}; it holds {self.lowest} to {self.highest}")
         if self.signed == "sign_magnitude" and value < 0:
-            value = SIGN_BIT - value
-        return value.to_bytes(self.size, "little", signed=self.signed == "twos_complement")
+            value = (1 << self.sign_bit) - value
+        return value.to_bytes(self.size, self.byte_order, signed=self.signed == "twos_complement")
 
     def decode(self, data: bytes) -> int:
         """Return the value of its bytes.
@@ -98,10 +108,10 @@ class Register:
         """
         if len(data) != self.size:
             raise ValueError(f"{self.name} has {self.size} bytes, got {len(data)}")
-        value = int.from_bytes(data, "little", signed=self.signed == "twos_complement")
+        value = int.from_bytes(data, self.byte_order, signed=self.signed == "twos_complement")
         if self.signed == "sign_magnitude":
-            magnitude = value & (SIGN_BIT - 1)
-            return -magnitude if value & SIGN_BIT else magnitude
+            magnitude = value & self.highest
+            return -magnitude if value >> self.sign_bit & 1 else magnitude
         return value
 
 
@@ -110,8 +120,7 @@ class ControlTable:
     """The registers of a series and their use by the driver."""
 
     name: str
-    protocol: int
-    """1 or 2."""
+    protocol: Protocol
     units: Mapping[str, float]
     """position_counts (per turn), position_centre (count at 0 rad), velocity [rpm], voltage [V], duty_steps (at full
     duty), current_centre (count at 0 A), watchdog [s; only if there is one]."""
@@ -128,8 +137,9 @@ class ControlTable:
     """Error to its bit of hardware_error_status, or in protocol 1 of the error byte."""
 
     def __post_init__(self) -> None:
-        if self.protocol not in (1, 2):
-            raise ModelError(f"control table {self.name}: protocol = {self.protocol} must be 1 or 2")
+        if self.protocol not in PROTOCOLS:
+            known = ", ".join(map(str, PROTOCOLS))
+            raise ModelError(f"control table {self.name}: protocol = {self.protocol} must be one of {known}")
         ordered = sorted(self.registers.values(), key=lambda register: register.address)
         for before, after in pairwise(ordered):
             if after.address < before.end:
@@ -198,9 +208,9 @@ def parse_table(text: str, source: str = "control table") -> ControlTable:
         modes = dict(data["modes"])
         return ControlTable(
             name=data["name"],
-            protocol=int(data["protocol"]),
+            protocol=data["protocol"],
             units={name: float(value) for name, value in data["units"].items()},
-            registers=parse_registers(data["registers"]),
+            registers=parse_registers(data["registers"], data.get("byte_order", "little")),
             reading=dict(data["reading"]),
             gains=dict(data["gains"]),
             mode_register=modes.pop("register"),
@@ -213,8 +223,8 @@ def parse_table(text: str, source: str = "control table") -> ControlTable:
         raise ModelError(f"{source}: {error}") from None
 
 
-def parse_registers(data: Mapping[str, Mapping[str, Any]]) -> dict[str, Register]:
-    """Read a TOML table of registers.
+def parse_registers(data: Mapping[str, Mapping[str, Any]], byte_order: str = "little") -> dict[str, Register]:
+    """Read a TOML table of registers, those of several bytes in this order unless they say otherwise.
 
     Raises:
         ModelError: naming an invalid register.
@@ -222,7 +232,7 @@ def parse_registers(data: Mapping[str, Mapping[str, Any]]) -> dict[str, Register
     registers = {}
     for name, entries in data.items():
         try:
-            registers[name] = Register(name=name, **entries)
+            registers[name] = Register(**{"name": name, "byte_order": byte_order, **entries})
         except TypeError as error:
             raise ModelError(f"register {name}: {error}") from None
     return registers

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from enum import IntFlag
 
-from drivers.emulators.dynamixel.device import Device, Reply
-from drivers.emulators.dynamixel.packet import BROADCAST, Instruction, Packet, Reader
-from drivers.emulators.dynamixel.registers import Refusal
+from drivers.emulators.serial_bus.device import Device, Reply
+from drivers.emulators.serial_bus.packet import BROADCAST, Instruction, Packet, Reader
+from drivers.emulators.serial_bus.registers import Refusal
 
 HEADER = b"\xff\xff"
 

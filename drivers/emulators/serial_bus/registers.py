@@ -7,9 +7,7 @@ from enum import Enum, auto
 
 from core.base.errors import ModelError
 from core.servo.catalogue import ServoSpec
-from drivers.dynamixel.table import ControlTable, Register, load_table, parse_registers
-
-_SIGN_MAGNITUDE_END = 1 << 11
+from drivers.serial_bus.table import ControlTable, Register, load_table, parse_registers
 
 
 class Refusal(Enum):
@@ -27,11 +25,11 @@ class Refusal(Enum):
     """As LIMIT, for a goal position."""
 
 
-def table_of(spec: ServoSpec) -> tuple[ControlTable, Mapping[str, object]]:
-    """Return the control table of a catalogue servo and its file's section for this bus; raises ModelError."""
-    entries = spec.buses.get("dynamixel")
+def table_of(spec: ServoSpec, bus: str = "dynamixel") -> tuple[ControlTable, Mapping[str, object]]:
+    """Return the control table of a catalogue servo and its file's section for a bus; raises ModelError."""
+    entries = spec.buses.get(bus)
     if entries is None:
-        raise ModelError(f"{spec.title} is not a Dynamixel: its servo file has no section [bus.dynamixel]")
+        raise ModelError(f"{spec.title} is not on this bus: its servo file has no section [bus.{bus}]")
     table = load_table(str(entries["table"]))
     return table.with_model(parse_registers(entries.get("registers", {})), entries.get("initial", {})), entries
 
@@ -97,7 +95,10 @@ class Registers:
             raw = data[len(data) - (end - address) :][: register.size]
             if register.access != "rw":
                 return Refusal.ACCESS
-            if register.signed == "sign_magnitude" and int.from_bytes(raw, "little") >= _SIGN_MAGNITUDE_END:
+            if (
+                register.signed == "sign_magnitude"
+                and int.from_bytes(raw, register.byte_order) >= 2 << register.sign_bit
+            ):
                 return Refusal.RANGE
             values.append((register, register.decode(raw)))
             address = register.end

@@ -1,4 +1,4 @@
-"""One Dynamixel bus: transactions that return the requested data, or raise a typed error within a known time.
+"""One serial bus: transactions that return the requested data, or raise a typed error within a known time.
 
 Neither protocol numbers its packets: a late answer looks like the answer to the next request, with the data of another
 register. The length therefore serves as the number. An unanswered read is repeated with another length, and its own
@@ -19,31 +19,17 @@ from dynamixel_sdk import COMM_PORT_BUSY, COMM_RX_CORRUPT, COMM_RX_TIMEOUT, COMM
 
 from core.base.words import counted
 from drivers import timing
-from drivers.dynamixel.packets import PING_ANSWER, Port, packet_handler
 from drivers.errors import BusError, DriverError, NoAnswer
+from drivers.serial_bus.packets import PING_ANSWER, Port, Protocol1, packet_handler
+from drivers.serial_bus.table import Protocol
 from drivers.serial_port import GONE, not_open
 
 BROADCAST = 254
 DRAINED = 32
 """Length of what an adapter may still have to send when the system has handed it over [bytes]."""
-ALERT = 0x80
-"""Bit of protocol 2's error byte for a hardware error; the bits below give the reason why a request was refused."""
-DAMAGED_1, DAMAGED_2 = 0x10, 3
-"""A bit of protocol 1's error byte and a number of protocol 2's: the request itself arrived damaged."""
-REFUSED_1 = 0x08 | DAMAGED_1 | 0x40
-"""Bits of protocol 1's error byte which mean that the instruction was not carried out."""
 NONSENSE = (IndexError, ValueError, TypeError)
 """Exceptions of the SDK for bytes that it did not expect."""
 
-REFUSALS_2 = {
-    1: "the servo could not carry it out",
-    2: "the servo does not know the instruction",
-    3: "it arrived with a wrong checksum",
-    4: "the value is out of range, or the bus watchdog has stopped the servo",
-    5: "the servo has no register of this length there",
-    6: "the value is beyond a limit set in the servo",
-    7: "the register cannot be written now (read-only, or locked while torque is on)",
-}
 _RESULTS = {
     COMM_PORT_BUSY: "the port was in use",
     COMM_TX_FAIL: "the port did not take the request",
@@ -57,9 +43,9 @@ DAMAGE = "check the cable, its plugs and the baud rate, and that no two servos s
 class Bus:
     """One port with one owner. Not thread-safe."""
 
-    def __init__(self, path: str, protocol: int, baud: int) -> None:
+    def __init__(self, path: str, protocol: Protocol, baud: int) -> None:
         self.path = path
-        self.protocol = protocol
+        self.protocol: Protocol = protocol
         self.baud = baud
         self.echoes = 0
         """Number of times that an adapter echoed a request."""
@@ -156,7 +142,7 @@ class Bus:
             BusError: if the bus fails.
             DriverError: if the servo refuses.
         """
-        until = timing.now() + (timing.limits.dynamixel_read if time_allowed is None else time_allowed)
+        until = timing.now() + (timing.limits.serial_read if time_allowed is None else time_allowed)
         what = f"reading {counted(size, 'byte')} at address {address} of ID {id}"
         while True:
             start, length = self._window(id, windows or ((address, size),), what, until)
@@ -180,13 +166,13 @@ class Bus:
         """Return the first of these reads that no late answer can be mistaken for; wait for that if necessary."""
         now = timing.now()
         self._missing = {
-            answer: asked for answer, asked in self._missing.items() if now - asked < timing.limits.dynamixel_late
+            answer: asked for answer, asked in self._missing.items() if now - asked < timing.limits.serial_late
         }
         for window in windows:
             if (id, window[1]) not in self._missing:
                 return window
         window = min(windows, key=lambda window: self._missing[id, window[1]])
-        free = self._missing[id, window[1]] + timing.limits.dynamixel_late
+        free = self._missing[id, window[1]] + timing.limits.serial_late
         if free > until:
             raise NoAnswer(f"{self.path}: no answer to {what} at {self.baud} baud; {SILENCE}")
         timing.sleep(max(0.0, free - now))
@@ -249,14 +235,15 @@ class Bus:
     def ping(self, id: int) -> int:
         """Return the model number of a servo.
 
-        In protocol 1 the number is read, since the answer to a ping looks like an echo of the request.
+        Its bytes count as little endian.
 
         Raises:
             NoAnswer: if the servo does not answer.
             BusError: if the bus fails.
         """
-        if self.protocol == 1:
-            data, _ = self.read(id, 0, 3, [(0, length) for length in range(3, 7)], time_allowed=0.0)
+        if isinstance(self._handler, Protocol1):
+            place = self._handler.model_at
+            data, _ = self.read(id, place, 3, [(place, length) for length in range(3, 7)], time_allowed=0.0)
         else:
             ping = self._handler.pingTx  # pyright: ignore[reportAttributeAccessIssue]
             data, _ = self._ask(f"pinging ID {id}", id, 3, lambda: ping(self._open_port, id))
@@ -325,8 +312,8 @@ class Bus:
                 status, result = self._handler.receive(port)
                 if status is None or status.id != id:
                     continue
-                refusal = _refusal(self.protocol, status.error) if not status.data else ""
-                if refusal and _arrived_damaged(self.protocol, status.error):
+                refusal = self._handler.refusal(status.error) if not status.data else ""
+                if refusal and self._handler.arrived_damaged(status.error):
                     raise BusError(f"{self.path}: {what}: {refusal}; {DAMAGE}")
                 if refusal:
                     raise DriverError(f"{self.path}: {what} was refused: {refusal}")
@@ -366,19 +353,3 @@ class Bus:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-
-def _refusal(protocol: int, error: int) -> str:
-    """Return the reason why an instruction was not carried out; empty if it was."""
-    if protocol == 2:
-        number = error & ~ALERT
-        return REFUSALS_2.get(number, f"error number {number}") if number else ""
-    if not error & REFUSED_1:
-        return ""
-    if error & DAMAGED_1:
-        return "it arrived with a wrong checksum"
-    return "the value is out of range" if error & 0x08 else "the servo does not know the instruction"
-
-
-def _arrived_damaged(protocol: int, error: int) -> bool:
-    return bool(error & DAMAGED_1) if protocol == 1 else error & ~ALERT == DAMAGED_2

@@ -1,4 +1,4 @@
-"""Port and packet handlers of dynamixel-sdk, with their defects fixed. Only this module uses the SDK.
+"""Port and packet handlers of dynamixel-sdk, with their defects fixed, for every protocol with these packets.
 
 The port gets an exclusive lock, a clock that does not jump, reads that wait in the kernel instead of spinning (79 % of
 a processor become 8 %), writes that end even if nothing reads them, and waiting times that suit the adapter. The
@@ -24,6 +24,7 @@ from dynamixel_sdk.protocol2_packet_handler import Protocol2PacketHandler
 
 from drivers import timing
 from drivers.errors import BusError
+from drivers.serial_bus.table import Protocol
 from drivers.serial_port import PortWatch
 
 READ_SLICE = 0.002
@@ -37,6 +38,18 @@ KEPT_BYTES = 4096
 """Bytes received lately."""
 WRITING = frozenset((0x03, 0x04, 0x05, 0x06, 0x08, 0x10, 0x83, 0x93))
 """Instructions of both protocols that change servos."""
+ALERT = 0x80
+"""Bit of protocol 2's error byte for a hardware error; the bits below give the reason why a request was refused."""
+DAMAGED_2 = 3
+REFUSALS_2 = {
+    1: "the servo could not carry it out",
+    2: "the servo does not know the instruction",
+    DAMAGED_2: "it arrived with a wrong checksum",
+    4: "the value is out of range, or the bus watchdog has stopped the servo",
+    5: "the servo has no register of this length there",
+    6: "the value is beyond a limit set in the servo",
+    7: "the register cannot be written now (read-only, or locked while torque is on)",
+}
 PING_ANSWER = 14
 """Bytes of an answer to a ping in protocol 2."""
 _HEADER = 7  # P2: header, reserved byte, ID and length
@@ -67,7 +80,7 @@ class Port(PortHandler):
         super().__init__(path)
         self.baudrate = baud
         self.tx_time_per_byte = 10_000.0 / baud
-        self.patience = timing.limits.dynamixel_first_answer
+        self.patience = timing.limits.serial_first_answer
         self.sent: deque[bytes] = deque(maxlen=KEPT)
         """The last packets sent, to recognise echoes of them."""
         self.received = bytearray()
@@ -80,7 +93,7 @@ class Port(PortHandler):
             path,
             baud,
             timeout=READ_SLICE,
-            write_timeout=timing.limits.dynamixel_write,
+            write_timeout=timing.limits.serial_write,
             exclusive=True if exclusive else None,
         )
         self.is_open = True
@@ -112,7 +125,7 @@ class Port(PortHandler):
         return data
 
     def writePort(self, packet):
-        """Send a packet; raises SerialTimeoutException if it cannot be sent whole within `dynamixel_write`."""
+        """Send a packet; raises SerialTimeoutException if it cannot be sent whole within `serial_write`."""
         packet = bytes(packet)
         self.sent.append(packet)
         self._free = max(self._free, timing.now()) + self.wire_time(len(packet))
@@ -126,7 +139,7 @@ class Port(PortHandler):
         if os.name != "posix":
             return self.ser.write(packet)
         # pyserial's own write takes a pause of this process for a port that accepts nothing.
-        left, until = packet, timing.now() + timing.limits.dynamixel_write
+        left, until = packet, timing.now() + timing.limits.serial_write
         while True:
             with suppress(BlockingIOError):
                 left = left[os.write(self.ser.fileno(), left) :]
@@ -194,7 +207,11 @@ class Listening(ABC):
 class Protocol1(Listening, Protocol1PacketHandler):
     """Protocol 1, one packet at a time."""
 
-    version = 1
+    version: Protocol = 1
+    model_at = 0
+    """Address of the model number, which is read in place of a ping, whose answer looks like an echo of the request."""
+    damaged, refused = 0x10, 0x08 | 0x10 | 0x40
+    """Bits of the error byte: the request itself arrived damaged; the instruction was not carried out."""
     header, id_at, instruction_at = b"\xff\xff", 2, 4
     overhead = 6
     """Bytes of an answer without data."""
@@ -214,6 +231,18 @@ class Protocol1(Listening, Protocol1PacketHandler):
         """Return True if an answer is only an echo of the packet that was sent."""
         return (status.error, status.data) == (sent[4], sent[5:-1])
 
+    def refusal(self, error: int) -> str:
+        """Return the reason why an instruction was not carried out; empty if it was."""
+        if not error & self.refused:
+            return ""
+        if self.arrived_damaged(error):
+            return "it arrived with a wrong checksum"
+        return "the value is out of range" if error & 0x08 else "the servo does not know the instruction"
+
+    def arrived_damaged(self, error: int) -> bool:
+        """Return True if the request itself arrived damaged."""
+        return bool(error & self.damaged)
+
     def _length(self, head: bytearray) -> int:
         return 4 + head[3]
 
@@ -221,10 +250,18 @@ class Protocol1(Listening, Protocol1PacketHandler):
         return sum(packet[2:]) & 0xFF == 0xFF
 
 
+class Scs(Protocol1):
+    """Feetech's protocol: packets of protocol 1, the model number elsewhere, and no refusals."""
+
+    version: Protocol = "scs"
+    model_at = 3
+    damaged = refused = 0
+
+
 class Protocol2(Listening, Protocol2PacketHandler):
     """Protocol 2, one packet at a time, with byte stuffing as specified."""
 
-    version = 2
+    version: Protocol = 2
     header, id_at, instruction_at = _PATTERN + b"\0", 4, 7
     overhead = 11
     read_length = 14
@@ -256,6 +293,15 @@ class Protocol2(Listening, Protocol2PacketHandler):
         """Return False: in this protocol no answer can be mistaken for a request."""
         return False
 
+    def refusal(self, error: int) -> str:
+        """Return the reason why an instruction was not carried out; empty if it was."""
+        number = error & ~ALERT
+        return REFUSALS_2.get(number, f"error number {number}") if number else ""
+
+    def arrived_damaged(self, error: int) -> bool:
+        """Return True if the request itself arrived damaged."""
+        return error & ~ALERT == DAMAGED_2
+
     def _length(self, head: bytearray) -> int:
         return _HEADER + int.from_bytes(head[5:7], "little")
 
@@ -283,6 +329,6 @@ class Protocol2(Listening, Protocol2PacketHandler):
         return found
 
 
-def packet_handler(protocol: int) -> Protocol1 | Protocol2:
+def packet_handler(protocol: Protocol) -> Protocol1 | Protocol2:
     """Return the handler of a protocol."""
-    return Protocol1() if protocol == 1 else Protocol2()
+    return {1: Protocol1, 2: Protocol2, "scs": Scs}[protocol]()

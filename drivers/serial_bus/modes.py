@@ -1,8 +1,10 @@
-"""Modes of a Dynamixel: its position law, or a constant motor torque in the way that its model allows.
+"""Modes of a serial servo: its position law, or a constant motor torque in the way that its model allows.
 
 X and MX (protocol 2) control current. The XL330 measures its current too coarsely and the XL-320 not at all. These get
 a duty cycle that follows the speed: duty·U = τ·R/kt + kt·ω, the motor equation of seed 004, eq. (13), solved for the
-voltage. MX with protocol 1 firmware have a torque control mode of their own, in units of current.
+voltage. MX with protocol 1 firmware have a torque control mode of their own, in units of current. Feetech servos get
+that duty cycle as the limit of the output of their position law, whose goal is an end of their range; the mode that
+drives a duty cycle itself knows no end.
 """
 
 from __future__ import annotations
@@ -12,9 +14,9 @@ from dataclasses import dataclass
 
 from core.servo.catalogue import ServoSpec
 from core.servo.shipped import nominal_model
-from drivers.dynamixel.profile import DynamixelProfile
 from drivers.errors import ServoFault
 from drivers.reading import Reading
+from drivers.serial_bus.profile import SerialProfile
 from drivers.servo import PositionGoal, TorqueGoal
 
 GOAL_REGISTERS = {
@@ -23,11 +25,18 @@ GOAL_REGISTERS = {
     "pwm": "goal_pwm",
     "goal_torque": "goal_torque",
     "wheel": "moving_speed",
+    "limited": "torque_limit",
 }
 """Mode to the register for its goals."""
-GOAL_CAPS = {"current": "current_limit", "pwm": "pwm_limit", "goal_torque": "max_torque", "wheel": "max_torque"}
+GOAL_CAPS = {
+    "current": "current_limit",
+    "pwm": "pwm_limit",
+    "goal_torque": "max_torque",
+    "wheel": "max_torque",
+    "limited": "max_torque",
+}
 """Mode with a torque goal to the register that caps its goals."""
-UNHURRIED = ("moving_speed", "goal_acceleration", "profile_acceleration", "profile_velocity")
+UNHURRIED = ("moving_speed", "goal_acceleration", "goal_time", "profile_acceleration", "profile_velocity")
 """Registers that shape the way to a goal position; 0 means as fast as the motor can."""
 FULL_OUTPUT = {"goal_pwm": "pwm_limit", "torque_limit": "max_torque"}
 """Registers that cap the output of the position law, and the registers that cap them."""
@@ -58,12 +67,12 @@ class Motor:
         return min(max(duty, -1.0), 1.0)
 
 
-def mode_of(profile: DynamixelProfile, goal: PositionGoal | TorqueGoal) -> str:
+def mode_of(profile: SerialProfile, goal: PositionGoal | TorqueGoal) -> str:
     """Return the mode that follows this kind of goal."""
     return "position" if isinstance(goal, PositionGoal) else profile.torque_mode
 
 
-def goal_counts(profile: DynamixelProfile, motor: Motor, goal: PositionGoal | TorqueGoal, seen: Reading) -> int:
+def goal_counts(profile: SerialProfile, motor: Motor, goal: PositionGoal | TorqueGoal, seen: Reading) -> int:
     """Return the value of a goal in the goal register of its mode.
 
     Args:
@@ -85,3 +94,16 @@ def goal_counts(profile: DynamixelProfile, motor: Motor, goal: PositionGoal | To
         raise ServoFault(f"the servo reports a supply voltage of {seen.supply_voltage:g} V; check its power supply")
     velocity = 0.0 if math.isnan(seen.velocity) else seen.velocity
     return round(motor.duty_cycle(goal.torque, velocity, seen.supply_voltage) / profile.duty_unit)
+
+
+def goal_values(mode: str, counts: int, ends: tuple[int, int]) -> dict[str, int]:
+    """Return the registers that are written for a goal, adjacent ones so that they are one packet.
+
+    Args:
+        mode: Mode of the servo.
+        counts: Goal as by `goal_counts`; its sign is the direction.
+        ends: Lowest and highest position of the servo [counts].
+    """
+    if mode != "limited":
+        return {GOAL_REGISTERS[mode]: counts}
+    return {"goal_position": ends[counts > 0], "goal_time": 0, "moving_speed": 0, "torque_limit": abs(counts)}
