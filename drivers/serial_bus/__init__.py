@@ -2,7 +2,7 @@
 
     packets, bus                      framings and the port; transactions of bytes
     table, profile, registers         bytes by name; units of one model; reads and writes by name
-    family                            what tells one family from another
+    family                            the facts in which families differ
     modes, samples                    goals and readings in counts
     preparation, watch, servo         a known state; checks of a driven servo; the contract of `drivers.servo`
     identity, search, checks          facts of a servo, scans, and findings of this machine

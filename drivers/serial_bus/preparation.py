@@ -35,6 +35,9 @@ _TOLD = (
     "shutdown",
     "punch",
     "pwm_slope",
+    *("firmware_minor", "lock", "phase", "unloading_condition", "minimum_startup_force", "cw_dead_zone"),
+    *("ccw_dead_zone", "protection_current", "protective_torque", "protection_time", "overload_torque"),
+    "overcurrent_time",
 )
 """Registers that are left as they are and reported."""
 

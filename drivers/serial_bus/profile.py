@@ -93,7 +93,7 @@ class SerialProfile:
 
     def unit(self, register: Register) -> float:
         """Return the value of one count of a register, in SI units or °C; 1 for a plain number."""
-        return {
+        unit = {
             "position": self.position_unit,
             "velocity": self.velocity_unit,
             "current": self.current_unit,
@@ -101,6 +101,7 @@ class SerialProfile:
             "voltage": self.voltage_unit,
             "watchdog": self.watchdog_unit,
         }.get(register.quantity, 1.0)
+        return -unit if register.reversed else unit
 
     def centre(self, register: Register) -> float:
         """Return the count of a register that means 0."""

@@ -14,6 +14,10 @@ WINDOWS = 8
 """Number of different lengths in which the same registers can be read."""
 
 
+class NotKept(DriverError):
+    """The servo does not hold what was written."""
+
+
 class Registers:
     """Reads and writes of one servo. The last answer's error byte is kept in `error`."""
 
@@ -72,6 +76,43 @@ class Registers:
         self.write(name, value)
         return True
 
+    def differing(self, wanted: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+        """Return present and wanted content of the registers that hold something else.
+
+        Raises:
+            CommandError: for an unknown register, one that cannot be written, or a value that does not fit.
+            DriverError: as by `read`.
+        """
+        for name, value in wanted.items():
+            if name not in self.table:
+                raise CommandError(f"no register {name!r}; there are {', '.join(self.table.registers)}")
+            if self.table[name].access != "rw":
+                raise CommandError(f"register {name} cannot be written")
+            self._encoded(self.table[name], value)
+        held = {name: self.read_one(name) for name in wanted}
+        return {name: (held[name], value) for name, value in wanted.items() if held[name] != value}
+
+    def keep(self, wanted: Mapping[str, int]) -> None:
+        """Write registers of a released servo that differ, those of its EEPROM for good, and read them back.
+
+        Raises:
+            CommandError: for a value that does not fit.
+            DriverError: if the servo refuses or does not keep one; see also `read`.
+        """
+        locks = self.table.protocol == "scs"
+        if locks:
+            self.write("lock", 0)
+        try:
+            for name, value in wanted.items():
+                if name == "id":
+                    # It may answer with either ID.
+                    self.send({name: value})
+                    self.id = value
+                self.change(name, value)
+        finally:
+            if locks:
+                self.write("lock", 1)
+
     def send(self, values: Mapping[str, int]) -> None:
         """Write registers in the order of their addresses without waiting for an answer, adjacent ones in one packet.
 
@@ -94,13 +135,13 @@ class Registers:
         """Read registers back.
 
         Raises:
-            DriverError: if one does not hold its value.
+            NotKept: if one does not hold its value.
         """
         held = self.read(*values, time_allowed=time_allowed)
         for name, value in values.items():
             if held[name] != value:
                 locked = "switch its power off and on, which unlocks its EEPROM, and " * self.table[name].eeprom
-                raise DriverError(
+                raise NotKept(
                     f"ID {self.id} holds {held[name]} in {name} after {value} was written; "
                     f"{locked}look for a second program or controller on the bus"
                 )

@@ -76,9 +76,9 @@ def _look_at_all(
     there = bus.ping_all(should_stop, seconds)
     titles = []
     for id, number in sorted(there.items()):
-        servo = _found(family, bus, id, number)
-        titles.append(f"ID {id} {servo.title}")
-        yield servo
+        for servo in _found(family, bus, id, number):
+            titles.append(f"ID {id} {servo.title}")
+            yield servo
     on_step(ScanStep(f"{where}, all IDs", ", ".join(titles) or "no answer"))
 
 
@@ -89,7 +89,7 @@ def _look_at_each(
         if should_stop():
             return
         try:
-            servo = _found(family, bus, id, bus.ping(id))
+            there = _found(family, bus, id, bus.ping(id))
         except NoAnswer:
             on_step(ScanStep(f"{where}, ID {id}", "no answer"))
         except BusError as error:
@@ -99,15 +99,19 @@ def _look_at_each(
         except DriverError as error:
             on_step(ScanStep(f"{where}, ID {id}", str(error)))
         else:
-            on_step(ScanStep(f"{where}, ID {id}", servo.title))
-            yield servo
+            on_step(ScanStep(f"{where}, ID {id}", " or ".join(servo.title for servo in there)))
+            yield from there
 
 
-def _found(family: SerialFamily, bus: Bus, id: int, number: int) -> Found:
+def _found(family: SerialFamily, bus: Bus, id: int, number: int) -> list[Found]:
+    """Return the servo, or each that answers like it."""
     address = family.address(bus.path, id, bus.protocol, bus.baud)
     try:
         specs = servos_by_model_number(family, number, bus.protocol)
     except ModelError as error:
-        return Found(address, f"unknown {family.title}, model number {number}", str(error))
-    facts = f"ID {id}, protocol {bus.protocol}, {bus.baud} baud, model number {number}"
-    return Found(address, " or ".join(spec.title for spec in specs), facts)
+        return [Found(address, f"unknown {family.title}, model number {number}", str(error))]
+    protocol = f", protocol {bus.protocol}" * (len(family.protocols) > 1)
+    facts = f"ID {id}{protocol}, {bus.baud} baud, model number {number}"
+    if len(specs) == 1:
+        return [Found(address, specs[0].title, facts)]
+    return [Found(f"{address}?servo={spec.name}", spec.title, f"{facts}; if its label says so") for spec in specs]

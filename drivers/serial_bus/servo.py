@@ -133,7 +133,7 @@ class SerialServo(Servo):
         self.ratings = narrowed(self.ratings, self.profile, self._prepared)
         self.limits = narrowed(self.limits, self.profile, self._prepared)
         if self._written is not None:
-            write_gains(self.registers, self._written)
+            self._write_gains(self._written)
         self._measure_delay()
         self._released = ReleasedWatch(self.registers, self._delay)
 
@@ -171,8 +171,11 @@ class SerialServo(Servo):
 
     def _configure(self, settings: ServoSettings) -> None:
         self._set_mode("position")
-        write_gains(self.registers, settings)
+        self._write_gains(settings)
         self._written = settings
+
+    def _write_gains(self, settings: ServoSettings) -> None:
+        write_gains(self.registers, settings)
 
     def _set_mode(self, mode: str) -> None:
         """Choose a mode while torque is off. A protocol 2 servo then forgets its gains."""
@@ -182,7 +185,7 @@ class SerialServo(Servo):
         self.registers.change(self.profile.table.mode_register, self.profile.table.modes[mode])
         self._mode = mode
         if mode == "position" and self._written is not None:
-            write_gains(self.registers, self._written)
+            self._write_gains(self._written)
 
     def _settings(self) -> ServoSettings | None:
         gains = self.profile.table.gains
@@ -321,9 +324,11 @@ class SerialServo(Servo):
         if not self._bus.is_open:
             self._bus.open()
         registers = self.registers
-        registers.send({"torque_enable": 0})
         try:
-            on = registers.read_one("torque_enable", timing.limits.serial_read)
+            # Where a goal switches torque on, one may still be on its way.
+            for _ in range(1 if self.profile.protocol == 2 else 2):
+                registers.send({"torque_enable": 0})
+                on = registers.read_one("torque_enable", timing.limits.serial_read)
         except NoAnswer:
             # Another program may have changed its ID.
             release_all(self._bus, self.profile.table)

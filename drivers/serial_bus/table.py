@@ -42,6 +42,8 @@ class Register:
     sign_bit: int = 10
     """Bit with the sign of a sign-magnitude register."""
     byte_order: Literal["little", "big"] = "little"
+    reversed: bool = False
+    """Its sign is opposite to the position's."""
     initial: int | None = None
     """Content in a new servo; None if that varies."""
     quantity: str = ""

@@ -167,6 +167,11 @@ class Watch:
         self._registers.send(values)
         self._sent.append(values[self._goal])
 
+    @property
+    def newest(self) -> int:
+        """Goal that was sent last [counts]."""
+        return self._sent[-1]
+
     def confirm(self) -> None:
         """Read back every register.
 

@@ -1,83 +1,19 @@
-"""Address form of an emulated Dynamixel: `dynamixel[:SERVO][?id=1&baud=1000000&usb_latency=1&link=PATH]`."""
+"""Address form of an emulated Dynamixel servo, see `drivers.emulators.serial_bus.form_fields`."""
 
 from __future__ import annotations
 
-from core.base.errors import ServoBenchError
-from core.base.numbers import parse_number
-from core.servo.catalogue import load_servo, servos
-from drivers.emulators.dynamixel.source import DynamixelEmulation, EmulatedDynamixel
-from drivers.errors import AddressError
-from drivers.family import AddressField, Family
+from drivers.emulators.dynamixel.source import DynamixelEmulation
+from drivers.emulators.serial_bus.form_fields import emulated_family, emulation
+from drivers.emulators.serial_bus.source import SerialEmulation
+from drivers.family import Family
 from drivers.registry import ServoAddress
-
-DEFAULT = DynamixelEmulation()
 
 
 def family() -> Family:
-    """Return the form of emulated Dynamixels."""
-    known = [(spec.title, name) for name, spec in servos().items() if "dynamixel" in spec.buses]
-    return Family(
-        name="dynamixel",
-        title="Dynamixel",
-        fields=(
-            AddressField(
-                name="servo",
-                title="Servo",
-                tip="Servo of the catalogue to emulate",
-                kind="choice",
-                choices=tuple(known),
-                default=DEFAULT.servos[0].servo,
-                part=True,
-            ),
-            AddressField(
-                name="id",
-                title="ID",
-                tip="ID of the servo on its bus",
-                kind="whole",
-                default=str(DEFAULT.servos[0].id),
-                lowest=0,
-                highest=252,
-            ),
-            AddressField(
-                name="baud",
-                title="Baud rate",
-                tip="Rate of the servo; it does not answer at any other",
-                kind="whole",
-                default=str(DEFAULT.baud),
-                unit="baud",
-                lowest=9600,
-                highest=4_500_000,
-            ),
-            AddressField(
-                name="usb_latency",
-                title="USB latency",
-                tip="Delay of an answer in the adapter: 16 ms as sold, 1 ms as recommended",
-                kind="number",
-                default=f"{1e3 * DEFAULT.usb_latency:g}",
-                unit="ms",
-                lowest=0.0,
-                highest=100.0,
-            ),
-            AddressField(
-                name="link",
-                title="Link",
-                tip="Path of a symbolic link to the port, which stays the same when it is unplugged; may be empty",
-                kind="text",
-            ),
-        ),
-    )
+    """Return the form of emulated Dynamixel servos."""
+    return emulated_family("Dynamixel", DynamixelEmulation(), highest_id=252, fastest=4_500_000)
 
 
-def from_address(address: ServoAddress) -> DynamixelEmulation:
+def from_address(address: ServoAddress) -> SerialEmulation:
     """Return the emulator at an address; raises AddressError."""
-    try:
-        values = family().values(str(address))
-        family().address(values | dict(address.options))
-        return DynamixelEmulation(
-            servos=(EmulatedDynamixel(servo=load_servo(values["servo"]).name, id=int(values["id"])),),
-            baud=int(values["baud"]),
-            usb_latency=1e-3 * parse_number(values["usb_latency"]),
-            link=values["link"] or None,
-        )
-    except (ServoBenchError, ValueError) as error:
-        raise AddressError(f"emulated servo {address}: {error}") from None
+    return emulation(DynamixelEmulation, family(), address)

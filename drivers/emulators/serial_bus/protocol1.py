@@ -77,7 +77,7 @@ def execute(packet: Packet, devices: Sequence[Device], muted: Collection[int], n
         device.noticed(now)
     if packet.id == BROADCAST:
         if packet.instruction == Instruction.SYNC_WRITE:
-            _sync_write(packet.parameters, devices)
+            sync_write(packet.parameters, devices)
         elif packet.instruction == Instruction.BULK_READ:
             return _bulk_read(packet.parameters, devices, muted)
         elif packet.instruction in CHANGING:
@@ -130,7 +130,8 @@ def _single(packet: Packet, device: Device, now: float) -> Reply | None:
     return Reply(device, status(id, error | hardware | _hardware(device))) if level >= 2 else None
 
 
-def _sync_write(parameters: bytes, devices: Sequence[Device]) -> None:
+def sync_write(parameters: bytes, devices: Sequence[Device]) -> None:
+    """Let each servo that a group write names write its part."""
     if len(parameters) < 2:
         return
     address, length = parameters[0], parameters[1]

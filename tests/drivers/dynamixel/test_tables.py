@@ -134,7 +134,7 @@ def test_a_new_model_is_a_file():
     ("old", "new", "named"),
     [
         ('table = "x"', "", "'table' is missing"),
-        ('table = "x"', 'table = "y"', "unknown control table 'y'; there are mx1, x, xl320"),
+        ('table = "x"', 'table = "y"', "unknown control table 'y'; there are mx1, sts, x, xl320"),
         ('torque_mode = "current"', 'torque_mode = "magic"', "torque_mode = 'magic' must be one of"),
         ('torque_mode = "current"', 'torque_mode = "wheel"', "the control table x has no such mode"),
         ("protocol = 2", "protocol = 1", "protocol = 1: the control table x is of 2"),

@@ -1,0 +1,87 @@
+"""Feetech's packets: those of Dynamixel protocol 1 with other error bits, SYNC READ, and a reset that keeps the ID."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from drivers.emulators.serial_bus.device import Device, Reply
+from drivers.emulators.serial_bus.packet import BROADCAST, Instruction, Packet
+from drivers.emulators.serial_bus.protocol1 import CHANGING, Reader1, status, sync_write, write
+from drivers.emulators.serial_bus.registers import Refusal
+
+__all__ = ["Reader1", "execute", "write"]
+
+GARBLED = 0.4
+"""Share of answers that two servos with one ID garble."""
+_chance = random.Random(0)
+
+
+def execute(packet: Packet, devices: Sequence[Device], muted: Collection[int], now: float) -> list[Reply]:
+    """Execute a packet on the servos that hear it; `muted` holds the IDs of servos that do not answer."""
+    if not packet.intact:
+        return []
+    meant = [device for device in devices if packet.id in (device.id, BROADCAST)]
+    for device in meant:
+        device.noticed(now)
+    replies: list[Reply] = []
+    if packet.instruction == Instruction.SYNC_WRITE:
+        sync_write(packet.parameters, devices)
+    elif packet.instruction == Instruction.SYNC_READ:
+        replies = _sync_read(packet.parameters, devices)
+    elif packet.id != BROADCAST or packet.instruction in (*CHANGING, Instruction.PING):
+        replies = [reply for device in meant if (reply := _single(packet, device, now)) is not None]
+        if packet.id == BROADCAST and packet.instruction != Instruction.PING:
+            return []
+    heard = [reply for reply in replies if reply.device.id not in muted]
+    return _garbled(heard) if packet.instruction != Instruction.SYNC_READ else heard
+
+
+def _garbled(replies: list[Reply]) -> list[Reply]:
+    """Return what arrives when several servos answer at once: one answer, in part of the cases damaged."""
+    if len(replies) < 2:
+        return replies
+    packet = replies[0].packet
+    if _chance.random() < GARBLED:
+        other = replies[1].packet.ljust(len(packet), b"\xff")
+        packet = bytes(one & another for one, another in zip(packet, other, strict=False))[:-1] + b"\x00"
+    return [replace(replies[0], packet=packet)]
+
+
+def _answer(device: Device, data: bytes = b"") -> Reply:
+    return Reply(device, status(device.id, device.error_bits, data))
+
+
+def _read(device: Device, parameters: bytes) -> Reply | None:
+    data = device.read(*parameters) if len(parameters) == 2 else Refusal.RANGE
+    return None if isinstance(data, Refusal) else _answer(device, data)
+
+
+def _single(packet: Packet, device: Device, now: float) -> Reply | None:
+    """Execute a packet on one servo. What it cannot carry out it ignores, without a word."""
+    id, parameters = device.id, packet.parameters
+    if packet.instruction == Instruction.PING:
+        return _answer(device)
+    if packet.instruction == Instruction.READ:
+        return _read(device, parameters)
+    if packet.instruction in (Instruction.WRITE, Instruction.REG_WRITE):
+        if parameters:
+            obey = device.write if packet.instruction == Instruction.WRITE else device.register_write
+            obey(parameters[0], parameters[1:])
+    elif packet.instruction == Instruction.ACTION:
+        device.act()
+    elif packet.instruction == Instruction.FACTORY_RESET:
+        device.factory_reset(now, keep=("id", "baud_rate"))
+    else:
+        return None
+    return Reply(device, status(id, device.error_bits)) if device.registers["status_return_level"] else None
+
+
+def _sync_read(parameters: bytes, devices: Sequence[Device]) -> list[Reply]:
+    replies = []
+    for id in parameters[2:]:
+        for device in devices:
+            if device.id == id and (reply := _read(device, parameters[:2])) is not None:
+                replies.append(reply)
+    return replies
