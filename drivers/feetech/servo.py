@@ -94,6 +94,7 @@ class FeetechServo(SerialServo):
         except NotKept:
             # This firmware drops changes of a locked EEPROM.
             self.registers.keep(gain_registers(self.registers.table, settings))
+            super()._write_gains(settings)
 
     def _read(self) -> Reading:
         try:
@@ -115,10 +116,12 @@ class FeetechServo(SerialServo):
         self._known = False
         held, reading = super()._block()
         self._known = True
+        # It reports a magnitude; most of the time the motor draws it in the direction of its voltage.
+        self._seen = reading = replace(reading, current=math.copysign(reading.current, reading.duty_cycle))
         if known and abs(self._counts - before) > self.profile.position_counts / 2:
             raise ServoFault(
-                f"the position went from {before} to {self._counts}, across the end of the turn, where it begins again; "
-                "acknowledge, let the load hang still and centre the servo: bench servo centre"
+                f"the position went from {before} to {self._counts}, across the end of the turn, where it begins "
+                "again; acknowledge, let the load hang still and centre the servo: bench servo centre"
             )
         return held, reading
 

@@ -176,6 +176,9 @@ class SerialServo(Servo):
 
     def _write_gains(self, settings: ServoSettings) -> None:
         write_gains(self.registers, settings)
+        self._kept |= {
+            name: value for name, value in gain_registers(self.registers.table, settings).items() if name in self._kept
+        }
 
     def _set_mode(self, mode: str) -> None:
         """Choose a mode while torque is off. A protocol 2 servo then forgets its gains."""

@@ -25,7 +25,7 @@ class Refusal(Enum):
     """As LIMIT, for a goal position."""
 
 
-def table_of(spec: ServoSpec, bus: str = "dynamixel") -> tuple[ControlTable, Mapping[str, object]]:
+def table_of(spec: ServoSpec, bus: str) -> tuple[ControlTable, Mapping[str, object]]:
     """Return the control table of a catalogue servo and its file's section for a bus; raises ModelError."""
     entries = spec.buses.get(bus)
     if entries is None:

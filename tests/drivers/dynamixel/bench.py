@@ -6,23 +6,27 @@ import re
 
 from core.servo.catalogue import load_servo
 from core.servo.settings import ServoSettings
-from drivers.dynamixel.source import DynamixelSource
 from drivers.emulators.dynamixel import DynamixelEmulation, EmulatedDynamixel
+from drivers.emulators.feetech import EmulatedFeetech, FeetechEmulation
 from drivers.emulators.process import EmulatorProcess
+from drivers.emulators.serial_bus.source import SerialEmulation
 from drivers.reading import Reading
 from drivers.registry import resolve
 from drivers.serial_bus.servo import SerialServo
+from drivers.serial_bus.source import SerialSource
 from tests.drivers.dynamixel.virtual import Bus
 
 
-def emulation(name: str, **options) -> DynamixelEmulation:
+def emulation(name: str, **options) -> SerialEmulation:
     """One servo on a bus of its own."""
+    if "feetech" in load_servo(name).buses:
+        return FeetechEmulation(servos=(EmulatedFeetech(servo=name),), **options)
     return DynamixelEmulation(servos=(EmulatedDynamixel(servo=name),), **options)
 
 
-def source_of(emulator: Bus | EmulatorProcess, index: int = 0) -> DynamixelSource:
+def source_of(emulator: Bus | EmulatorProcess, index: int = 0) -> SerialSource:
     source = resolve(emulator.addresses[index])
-    assert isinstance(source, DynamixelSource)
+    assert isinstance(source, SerialSource)
     return source
 
 

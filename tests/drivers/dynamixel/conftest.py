@@ -42,7 +42,13 @@ def xl320(emulate):
     return emulate(emulation("xl320"))
 
 
-@pytest.fixture(params=["x_series", "old_mx", "xl320"])
+@pytest.fixture
+def sts(emulate):
+    """An emulated Feetech STS3215."""
+    return emulate(emulation("sts3215"))
+
+
+@pytest.fixture(params=["x_series", "old_mx", "xl320", "sts"])
 def emulator(request):
     """A servo of each series."""
     return request.getfixturevalue(request.param)

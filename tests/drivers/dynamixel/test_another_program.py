@@ -27,7 +27,7 @@ from drivers.simulated.servo import starting_bench
 from tests.drivers.dynamixel.bench import connected, driven, emulation, settings
 
 RATE = 200.0
-SERVOS = ("mx106", "xl330", "xl320", "xm430_w350")
+SERVOS = ("mx106", "xl330", "xl320", "xm430_w350", "sts3215")
 AFTER = 0.304
 """Time in a phase at which the other program writes [s]."""
 AGAIN = 0.5 / RATE
@@ -62,7 +62,7 @@ class Another(Unlinked):
 
 def changed(name, register, phase):
     """A content that a register does not have: as far from it as makes the servo do something else."""
-    table, _ = table_of(load_servo(name))
+    table, _ = table_of(load_servo(name), emulation(name).bus)
     if register == table.mode_register:
         holds = phase in ("hold", "lowering")
         return next(value for mode, value in table.modes.items() if (mode == "position") is holds)
@@ -72,8 +72,8 @@ def changed(name, register, phase):
         "torque_enable": 0,
         "goal_position": 999,
         "id": 9,
-        "status_return_level": 1,
         "p_gain": 3,
+        "status_return_level": 0 if table.name == "sts" else 1,
         "baud_rate": 34 if table.name == "mx1" else 2,
     }.get(register, 5)
 
@@ -118,7 +118,7 @@ def run_with(clock, emulator, name, phase, lines):
 
 
 def cases(name):
-    table, _ = table_of(load_servo(name))
+    table, _ = table_of(load_servo(name), emulation(name).bus)
     position = (*kept_registers(table, eeprom=False), *kept_registers(table, eeprom=True), "goal_position")
     gains = (*table.gains.values(),)
     core = {"torque_enable", "goal_position", table.mode_register, table.gains["kp"], "id"}
@@ -203,7 +203,7 @@ def test_only_what_the_next_goal_overwrites_within_an_answers_way_is_not_read(cl
 
 def test_every_register_that_may_be_written_is_watched_or_known_to_be_harmless():
     for name in SERVOS:
-        table, _ = table_of(load_servo(name))
+        table, _ = table_of(load_servo(name), emulation(name).bus)
         watched = {*kept_registers(table, eeprom=False), *kept_registers(table, eeprom=True)}
         others = {register.name for register in table.registers.values() if register.access == "rw"} - watched
         assert others <= HARMLESS | {*GOAL_REGISTERS.values(), *table.reading.values(), "goal_velocity"}

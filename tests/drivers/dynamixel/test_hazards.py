@@ -111,7 +111,7 @@ def test_late_samples_are_never_taken_for_new_ones(clock, emulator, servo):
 
 def test_an_acknowledgement_that_comes_late_is_not_a_sample(emulator, servo):
     """The SDK takes a write's late status for the next read's answer in half of all cycles."""
-    servo.registers.send({"led": 0})
+    servo.registers.send({"torque_enable": 0})
     table = servo.profile.table
     kp = table.gains["kp"]
     for value in (10, 20, 30):
@@ -344,16 +344,16 @@ def test_what_a_blind_release_sends(emulator, monkeypatch):
     sent = []
     send = Bus.send
     monkeypatch.setattr(Bus, "send", lambda bus, *packet: (sent.append(packet), send(bus, *packet)))
-    x, xl320, mx = (1, 64, b"\x00"), (1, 24, b"\x00"), (1, 24, b"\x00")
+    x, xl320, mx, sts = ((1, address, b"\x00") for address in (64, 24, 24, 40))
     source = source_of(emulator)
     source.release_blindly()
-    known = {"xm430_w350": x, "xl320": xl320, "mx106": mx}[emulator.emulator.devices[0].spec.name]
+    known = {"xm430_w350": x, "xl320": xl320, "mx106": mx, "sts3215": sts}[emulator.emulator.devices[0].spec.name]
     assert sent == [known] * 2
     sent.clear()
     emulator.say("power off")
     with pytest.raises(NoAnswer):
         source.release_blindly()
-    assert sent == ([mx] * 2 if source.protocol == 1 else [xl320] * 2 + [x] * 2)
+    assert sent == ([xl320] * 2 + [x] * 2 if source.protocol == 2 else [known] * 2)
 
 
 def test_the_servo_at_another_baud_rate_or_id_stays_silent(x_series):

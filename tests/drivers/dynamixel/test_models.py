@@ -1,4 +1,4 @@
-"""Every Dynamixel of the catalogue from connecting to releasing, over its own control table."""
+"""Every serial servo of the catalogue from connecting to releasing, over its own control table."""
 
 import math
 import pickle
@@ -9,26 +9,30 @@ import pytest
 
 from core.servo.catalogue import load_servo
 from core.servo.shipped import nominal_model
-from drivers.dynamixel import profile_of
 from drivers.dynamixel.form import DYNAMIXEL
 from drivers.emulators.dynamixel import DynamixelEmulation, EmulatedDynamixel
 from drivers.errors import CommandError, DriverError
+from drivers.feetech.form import FEETECH
 from drivers.limits import Limits
 from drivers.serial_bus.identity import _warnings
 from drivers.serial_bus.preparation import Prepared
-from drivers.serial_bus.profile import members
+from drivers.serial_bus.profile import SerialProfile, members
 from drivers.servo import PositionGoal, Release, ServoState, TorqueGoal
 from tests.drivers.dynamixel.bench import connected, cycles, driven, emulation, settings, source_of, truth
 
-OF_EACH_SERIES_AND_TORQUE = ("xl330", "xm430_w350", "mx106", "xl320")
+OF_EACH_SERIES_AND_TORQUE = ("xl330", "xm430_w350", "mx106", "xl320", "sts3215")
 NAMES = tuple(
     name
     if name in OF_EACH_SERIES_AND_TORQUE
     else pytest.param(name, marks=pytest.mark.exhaustive("the other models of a series"))
-    for name in members(DYNAMIXEL)
+    for name in (*members(DYNAMIXEL), *members(FEETECH))
 )
 HELD = 0.08
 """Held torque as a share of the stall torque."""
+
+
+def profile_in(name: str) -> SerialProfile:
+    return (members(DYNAMIXEL) | members(FEETECH))[name]
 
 
 @pytest.fixture(params=NAMES)
@@ -40,7 +44,7 @@ def model(request, emulate):
 def test_it_says_who_it_is(model):
     name, emulator = model
     spec = load_servo(name)
-    profile = profile_of(spec)
+    profile = profile_in(name)
     source = source_of(emulator)
     with pickle.loads(pickle.dumps(source)).open() as servo:
         identity = servo.connect()
@@ -51,7 +55,7 @@ def test_it_says_who_it_is(model):
         bus, motor = servo._bus, nominal_model(spec).values
         assert {
             "port": bus.path,
-            "protocol": float(profile.protocol),
+            "protocol": profile.protocol,
             "baud rate [1/s]": float(bus.baud),
             "position unit [rad]": profile.position_unit,
             "position centre [counts]": profile.position_centre,
@@ -67,13 +71,15 @@ def test_it_says_who_it_is(model):
         assert ("current unit [A]" in identity.facts) == (not math.isnan(profile.current_unit))
         assert (identity.watchdog > 0) == ("watchdog" in profile.table.units)
         assert (identity.watchdog > 0) != any("no bus watchdog" in warning for warning in identity.warnings)
-        assert any("motor's model" in w for w in identity.warnings) == (profile.torque_mode in ("pwm", "wheel"))
+        assert any("motor's model" in w for w in identity.warnings) == (
+            profile.torque_mode in ("pwm", "wheel", "limited")
+        )
         assert servo.limits == servo.ratings == Limits.for_spec(spec)
         assert servo.state is ServoState.READY
         assert not driven(emulator)
         # A new servo waits half a millisecond before it answers; that was changed, once.
         assert emulator.say("get return_delay_time") == "0"
-        assert emulator.say("get status_return_level") == "2"
+        assert emulator.say("get status_return_level") == str(profile.family.answers_all)
     with connected(emulator) as servo:
         assert "return_delay_time set to" not in servo.identity.facts
 
@@ -211,6 +217,7 @@ def test_a_servo_that_is_not_in_the_catalogue_is_refused_by_its_number(x_series)
         ("xm430_w350", "pwm_limit", 884, 885),
         ("mx106", "max_torque", 1022, 1023),
         ("xl320", "max_torque", 400, 1023),
+        ("sts3215", "max_torque", 999, 1000),
     ],
 )
 def test_a_cut_output_is_a_warning(emulate, name, cap, value, full):
@@ -252,7 +259,7 @@ def test_each_cause_of_a_warning_gives_one_and_nothing_else_does(
 ):
     bus = SimpleNamespace(baud=57600, echoes=echoes)
     state = Prepared(position_limits=(0, 1), warnings=prepared)
-    warnings = _warnings(profile_of(load_servo(servo)), bus, state, rate, latency, complaints)
+    warnings = _warnings(profile_in(servo), bus, state, rate, latency, complaints)
     assert len(warnings) == len(told)
     for warning, pattern in zip(warnings, told, strict=True):
         assert re.search(pattern, warning)

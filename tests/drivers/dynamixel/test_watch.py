@@ -11,7 +11,12 @@ from tests.drivers.dynamixel.bench import cycles, settings
 CYCLE = 0.005
 SOON = round(5 * PERIOD / CYCLE)
 """Cycles within which every register was looked at."""
-MODES = {"xm430_w350": ("operating_mode", 1), "mx106": ("torque_control_mode", 1), "xl320": ("control_mode", 1)}
+MODES = {
+    "xm430_w350": ("operating_mode", 1),
+    "mx106": ("torque_control_mode", 1),
+    "xl320": ("control_mode", 1),
+    "sts3215": ("operating_mode", 1),
+}
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Emulated Dynamixels and their driver in one process, in a time that stands still while anybody computes.
+"""Emulated serial servos and their driver in one process, in a time that stands still while anybody computes.
 
 Who waits (the driver for an answer or for a while, a loop for its next cycle, a test) lets the emulators do what is due
 and takes the time there. So waiting costs nothing, every run is the same, and a duration is what the code makes of it.
@@ -18,8 +18,8 @@ from typing import ClassVar
 import pytest
 import serial
 
-from drivers.emulators.dynamixel import DynamixelEmulation
 from drivers.emulators.serial_bus import line
+from drivers.emulators.serial_bus.source import SerialEmulation
 from drivers.simulated.hand import SharedHand
 from tests.drivers.machine import live_in
 
@@ -56,7 +56,7 @@ class Time:
 class Bus:
     """An emulator of this process; what `EmulatorProcess` is for one of its own."""
 
-    def __init__(self, source: DynamixelEmulation, clock: Time) -> None:
+    def __init__(self, source: SerialEmulation, clock: Time) -> None:
         self.clock = clock
         self.emulator = source.open(SharedHand())
         self.addresses = self.emulator.addresses

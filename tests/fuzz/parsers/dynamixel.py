@@ -60,7 +60,7 @@ def _devices(protocol: int) -> list[Device]:
     found: list[Device] = []
     for id, (name, series) in enumerate(SERVOS[protocol], start=1):
         spec = load_servo(name)
-        table, entries = table_of(spec)
+        table, entries = table_of(spec, "dynamixel")
         found.append(series(spec, table, entries, _mechanism(name), 0.0, {"id": id}))
     return found
 
