@@ -7,7 +7,8 @@ ends must stay out of reach; an overload cuts its output to a fifth without swit
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from core.base.errors import ModelError
@@ -17,10 +18,12 @@ from drivers import timing
 from drivers.errors import DriverError, ServoFault
 from drivers.feetech.form import FEETECH
 from drivers.reading import Reading
+from drivers.serial_bus.modes import goal_values
 from drivers.serial_bus.preparation import gain_registers
 from drivers.serial_bus.profile import profile_of
 from drivers.serial_bus.registers import NotKept, Registers
 from drivers.serial_bus.servo import SerialServo
+from drivers.servo import PositionGoal, ServoIdentity, TorqueGoal
 
 FACTORY_UNITS = 0b1100
 """Bits of the phase register for the unit of speeds and the meaning of speed 0; all facts here hold with both set."""
@@ -88,6 +91,10 @@ class FeetechServo(SerialServo):
             )
             self._prepared = replace(self._prepared, warnings=(*self._prepared.warnings, warning))
 
+    def _identify(self) -> ServoIdentity:
+        identity = super()._identify()
+        return replace(identity, firmware=f"{identity.firmware}.{self.registers.read_one('firmware_minor')}")
+
     def _write_gains(self, settings: ServoSettings) -> None:
         try:
             super()._write_gains(settings)
@@ -96,9 +103,30 @@ class FeetechServo(SerialServo):
             self.registers.keep(gain_registers(self.registers.table, settings))
             super()._write_gains(settings)
 
+    def _acknowledge(self) -> None:
+        # An overload ends with a goal in the other direction; a goal switches torque on, here without any output.
+        self._may_be_driven = True
+        for end in (-1, 1):
+            self.registers.send({**goal_values("limited", end, self._prepared.position_limits), "torque_limit": 0})
+        self._release()
+        self._may_be_driven = False
+        super()._acknowledge()
+
     def _read(self) -> Reading:
-        try:
+        with self._restarts_named():
             reading = super()._read()
+        self._check_output(reading)
+        return reading
+
+    def _command(self, goal: PositionGoal | TorqueGoal) -> None:
+        with self._restarts_named():
+            super()._command(goal)
+
+    @contextmanager
+    def _restarts_named(self) -> Generator[None]:
+        """Replace the fault of a driven servo whose torque and lock are off, as they are after a restart."""
+        try:
+            yield
         except ServoFault:
             if self._watch is not None:
                 held = self.registers.read("torque_enable", "lock", time_allowed=timing.limits.serial_read)
@@ -108,8 +136,6 @@ class FeetechServo(SerialServo):
                         "plugs are tight, then acknowledge"
                     ) from None
             raise
-        self._check_output(reading)
-        return reading
 
     def _block(self) -> tuple[dict[str, int], Reading]:
         before, known = self._counts, self._known

@@ -51,6 +51,8 @@ class Bus:
         """Number of times that an adapter echoed a request."""
         self.repeats = 0
         """Number of requests repeated because the answer was missing or damaged."""
+        self.damaged = 0
+        """Number of answers to reads that arrived damaged."""
         self._handler = packet_handler(protocol)
         self._port: Port | None = None
         self._missing: dict[tuple[int, int], float] = {}
@@ -150,7 +152,8 @@ class Bus:
             send = partial(self._send_read, id, start, length)
             try:
                 data, error = self._ask(what, id, length, send)
-            except (NoAnswer, BusError):
+            except (NoAnswer, BusError) as error:
+                self.damaged += isinstance(error, BusError)
                 if self.is_open and timing.now() - asked > self.patience:
                     self._missing[id, length] = asked
                 if not self.is_open or timing.now() + self.read_wire_time(length) + self.patience > until:

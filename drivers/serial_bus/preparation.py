@@ -68,7 +68,7 @@ def prepare(registers: Registers, profile: SerialProfile) -> Prepared:
     """
     table = registers.table
     registers.send({"torque_enable": 0})
-    _make_answer(registers, profile.family.answers_all)
+    make_answer(registers, profile.family.answers_all)
     registers.confirm({"torque_enable": 0})
     warnings: list[str] = []
     facts: dict[str, str | float] = {}
@@ -265,7 +265,7 @@ def restart(registers: Registers) -> None:
                 raise
 
 
-def _make_answer(registers: Registers, level: int) -> None:
+def make_answer(registers: Registers, level: int) -> None:
     """Make the servo answer every instruction, even if it does not answer reads yet."""
     try:
         if registers.read_one("status_return_level") == level:

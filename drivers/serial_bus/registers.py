@@ -80,14 +80,15 @@ class Registers:
         """Return present and wanted content of the registers that hold something else.
 
         Raises:
-            CommandError: for an unknown register, one that cannot be written, or a value that does not fit.
+            CommandError: for an unknown register, one that is no setting, or a value that does not fit.
             DriverError: as by `read`.
         """
         for name, value in wanted.items():
             if name not in self.table:
                 raise CommandError(f"no register {name!r}; there are {', '.join(self.table.registers)}")
-            if self.table[name].access != "rw":
-                raise CommandError(f"register {name} cannot be written")
+            if self.table[name].access != "rw" or not self.table[name].eeprom or name == "baud_rate":
+                reason = "with it the servo would be lost to this port" if name == "baud_rate" else "it is no setting"
+                raise CommandError(f"register {name} cannot be set here: {reason}")
             self._encoded(self.table[name], value)
         held = {name: self.read_one(name) for name in wanted}
         return {name: (held[name], value) for name, value in wanted.items() if held[name] != value}

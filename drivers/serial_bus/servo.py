@@ -13,10 +13,10 @@ from core.base.errors import ModelError
 from core.servo.catalogue import ServoSpec
 from core.servo.settings import ServoSettings
 from drivers import timing
-from drivers.errors import DriverError, NoAnswer, ServoFault
+from drivers.errors import BusError, DriverError, NoAnswer, ServoFault
 from drivers.limits import Limits
 from drivers.reading import Reading
-from drivers.serial_bus.bus import Bus
+from drivers.serial_bus.bus import DAMAGE, Bus
 from drivers.serial_bus.family import SerialFamily
 from drivers.serial_bus.identity import identity_of
 from drivers.serial_bus.modes import FULL_OUTPUT, GOAL_CAPS, UNHURRIED, Motor, goal_counts, goal_values, mode_of
@@ -43,8 +43,8 @@ from drivers.serial_bus.watch import PERIOD, Disturbances, ReleasedWatch, Watch,
 from drivers.serial_port import shorten_latency
 from drivers.servo import RELEASE_ATTEMPTS, PositionGoal, Servo, ServoIdentity, ServoState, TorqueGoal
 
-MEASURED_READS = 8
-"""Number of reads that measure the adapter's delay."""
+MEASURED_READS = 16
+"""Number of reads that measure the adapter's delay, at most one of which may be damaged."""
 GAP = 0.06
 """Time without an answer after which a driven servo is asked whether it still is driven [s]."""
 LINGER = 1.0
@@ -141,11 +141,16 @@ class SerialServo(Servo):
         """Measure the delay of answers, to wait as long as this adapter needs and not as long as the slowest one."""
         names = tuple(self.profile.table.reading.values())
         wire = self._bus.read_wire_time(self.profile.block_size)
-        took = []
+        took, damaged = [], self._bus.damaged
         for _ in range(MEASURED_READS):
             begin = timing.now()
             self.registers.read(*names)
             took.append(timing.now() - begin - wire)
+        damaged = self._bus.damaged - damaged
+        if damaged > 1:
+            raise BusError(
+                f"{self._bus.path}: {damaged} of {MEASURED_READS} answers of ID {self._id} arrived damaged; {DAMAGE}"
+            )
         self._delay = max(median(took), 0.0)
         limits = timing.limits
         usual = min(2.0 * self._delay + limits.serial_busy, limits.serial_read - wire)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from drivers import timing
-from drivers.errors import NoAnswer
+from drivers.errors import DriverError, NoAnswer
 from drivers.serial_bus.bus import SILENCE, Bus
 from drivers.serial_bus.family import SerialFamily
-from drivers.serial_bus.preparation import release_all, release_all_at_every_rate
+from drivers.serial_bus.preparation import find, make_answer, release_all, release_all_at_every_rate
 from drivers.serial_bus.profile import members
 from drivers.serial_bus.registers import Registers
 from drivers.serial_bus.servo import SerialServo
@@ -39,6 +41,27 @@ class SerialSource(ABC):
     @abstractmethod
     def tables(self, bus: Bus) -> list[ControlTable]:
         """Return this servo's control table; all possible ones, to be tried in this order, if that is unknown."""
+
+    @contextmanager
+    def registers(self) -> Generator[Registers]:
+        """Open the bus and yield the registers of the servo, whose torque is off and stays off.
+
+        Raises:
+            BusError: if the bus cannot be opened, or fails.
+            NoAnswer: if the servo does not answer.
+            DriverError: if its torque stays on, or it is unknown.
+        """
+        with Bus(self.port, self.protocol, self.baud) as bus:
+            bus.open()
+            find(bus, self.id)
+            tables = self.tables(bus)
+            if len(tables) > 1:
+                raise DriverError(f"{self.port}, ID {self.id}: this servo is not in the catalogue")
+            registers = Registers(bus, self.id, tables[0])
+            registers.send({"torque_enable": 0})
+            make_answer(registers, self.family.answers_all)
+            registers.confirm({"torque_enable": 0})
+            yield registers
 
     def release_blindly(self, alone: bool = False) -> None:
         """Switch the motor off although another process owns the port.

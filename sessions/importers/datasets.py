@@ -6,7 +6,8 @@ Values are degrees, or −100 … 100 of each motor's calibrated range (the grip
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from sessions.importers.tables import ParquetTable
 from sessions.strict_json import number, parse_json
 
 INFO = Path("meta/info.json")
+CALIBRATED = {"homing_offset": "homing_offset", "range_min": "min_position_limit", "range_max": "max_position_limit"}
+"""Entry of a motor in a calibration to the register of its servo."""
 
 
 def open_dataset(folder: Path) -> ParquetTable:
@@ -52,19 +55,41 @@ def read_calibration(path: Path) -> dict[str, Column]:
     Raises:
         InputError: for any other file.
     """
-    try:
-        motors = parse_json(path.read_bytes())
-        if not is_object(motors) or not all(map(is_object, motors.values())):
-            raise InputError("it lists no motors")
-        found: dict[str, Column] = {}
+    found: dict[str, Column] = {}
+    with _calibration(path) as motors:
         for motor, facts in motors.items():
             low, high = (number(facts.get(end), f"{end} of {shown(motor)}") for end in ("range_min", "range_max"))
             grips = "gripper" in motor
             scale = (high - low) / (100.0 if grips else 200.0) * (-1.0 if facts.get("drive_mode") else 1.0)
             found[motor] = Column(motor, "counts", scale, -50.0 * scale if grips else 0.0)
+    return found
+
+
+def calibrated_registers(path: Path, motor: str) -> dict[str, int]:
+    """Return the registers of a motor that LeRobot sets by its calibration, and their contents.
+
+    Raises:
+        InputError: for a file without this motor.
+    """
+    with _calibration(path) as motors:
+        if motor not in motors:
+            raise InputError(f"it has no motor {shown(motor)}; there are {', '.join(map(shown, motors))}")
+        return {
+            name: round(number(motors[motor].get(entry), f"{entry} of {shown(motor)}"))
+            for entry, name in CALIBRATED.items()
+        }
+
+
+@contextmanager
+def _calibration(path: Path) -> Generator[Mapping[str, Any]]:
+    """Yield the motors of a calibration; errors within are errors of the file."""
+    try:
+        motors = parse_json(path.read_bytes())
+        if not is_object(motors) or not all(map(is_object, motors.values())):
+            raise InputError("it lists no motors")
+        yield motors
     except (InputError, OSError) as error:
         raise InputError(f"{shown(path)}: not a calibration of LeRobot ({cause(error)})") from None
-    return found
 
 
 def calibrated(columns: Mapping[str, Column], calibration: Mapping[str, Column]) -> dict[str, Column]:

@@ -199,6 +199,9 @@ class StsDevice(Device):
             conditions.add(OVERLOAD)
         return conditions
 
+    def _factory_values(self, entries: Mapping[str, object]) -> dict[str, int]:
+        return super()._factory_values(entries) | {"firmware_version": 3, "firmware_minor": 10}
+
     def _boot(self, now: float) -> None:
         for name, value in self._lasting.items():
             self.registers[name] = value
