@@ -20,7 +20,7 @@ REAL, EMULATED, SIMULATED = "real", "emulated", "simulated"
 
 _TRUTH = {"model": "m6", "contact": "rigid"}
 """Options of a simulated servo's address that make it another servo, and their defaults."""
-_EMULATED_PORTS = re.compile(r"dynamixel:(/dev/pts/|/dev/ttys\d|.*/servobench-servo-\d+:)")
+_EMULATED_PORTS = re.compile(r"(?:dynamixel|feetech):(/dev/pts/|/dev/ttys\d|.*/servobench-servo-\d+:)")
 """Addresses of emulated servos, for runs of versions that did not note it."""
 
 

@@ -1,4 +1,4 @@
-"""Checks that this machine can reach Dynamixel servos: the libraries, the ports, the adapters' latency."""
+"""Checks that this machine can reach serial servos: the libraries, the ports, the adapters' latency."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _library(name: str) -> MachineCheck:
     try:
         return MachineCheck(name, "ok", version(name))
     except PackageNotFoundError:
-        return MachineCheck(name, "note", "not installed; Dynamixel servos cannot be used", install("dynamixel"))
+        return MachineCheck(name, "note", "not installed; Dynamixel and Feetech servos cannot be used", install("dynamixel"))
 
 
 def _ports() -> list[MachineCheck]:
@@ -32,7 +32,7 @@ def _ports() -> list[MachineCheck]:
                 "serial ports",
                 "note",
                 "none found",
-                "plug in the adapter of a Dynamixel servo; `bench emulate dynamixel` makes a port without hardware",
+                "plug in the adapter of a servo; `bench emulate dynamixel` or `feetech` makes a port without hardware",
             )
         ]
     return [_port(path, title) for path, title in ports]

@@ -22,6 +22,7 @@ from tests.bench.window import Bench, until
 CASES = (
     ("simulated", "simulated:mx106", (200.0, 500.0, 1000.0)),
     ("Dynamixel", "dynamixel:xl330?baud=1000000", (200.0, 400.0)),
+    ("Feetech", "feetech:sts3215", (200.0,)),
     ("EtherCAT", "ethercat:erob80_50", (200.0, 500.0)),
     ("EtherCAT, 1 ms", "ethercat:erob80_50", (1000.0,)),
 )

@@ -70,7 +70,7 @@ def environment(folder, source):
 
 
 @pytest.mark.exhaustive("a servo in another terminal; the same commands are in tests/cli")
-@pytest.mark.parametrize("name", ["dynamixel", pytest.param("erob", marks=pytest.mark.own_network)])
+@pytest.mark.parametrize("name", ["dynamixel", "feetech", pytest.param("erob", marks=pytest.mark.own_network)])
 def test_recipe_of_a_bus(name, tmp_path):
     follow_in_a_shell(BOOK / f"{name}.md", tmp_path, environment(tmp_path, ROOT))
 
@@ -87,7 +87,7 @@ def test_driver_recipe(tmp_path):
 
 
 def test_every_recipe_is_followed():
-    followed = {"dynamixel", "bam", "studies", "mujoco", "isaaclab", "erob", "driver"}
+    followed = {"dynamixel", "feetech", "bam", "studies", "mujoco", "isaaclab", "erob", "driver"}
     assert {page.stem for page in BOOK.glob("*.md")} == followed
     for page in BOOK.glob("*.md"):
         assert {block.language for block in blocks(page)} <= {"sh", "python", "toml", "text"}, page.name

@@ -229,7 +229,7 @@ class EmulationDialog(QDialog):
         self._tell(text)
 
     def _tell(self, text: str) -> None:
-        if self.family.name == "dynamixel":
+        if self.family.name != "ethercat":
             text = ADAPTER.get(text, text)
         self.log.appendPlainText(f"> {text}")
         self._emulation.say(text)
