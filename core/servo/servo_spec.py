@@ -71,6 +71,8 @@ class ServoSpec:
     encoder_counts_per_turn: int
     position_range: tuple[float, float]
     """Lowest and highest position [rad]."""
+    gear_ratio: float | None = None
+    """Turns of the motor per turn of the output shaft, N; None if the file does not state it."""
     motor: Mapping[str, tuple[float, float, float]]
     """Start value, lowest and highest value of kt [N·m/A], R [Ω] and armature [kg·m²]."""
     buses: Mapping[str, Mapping[str, Any]]
@@ -88,6 +90,15 @@ class ServoSpec:
     def encoder_step(self) -> float:
         """Smallest angle that the encoder resolves [rad]."""
         return 2.0 * math.pi / self.encoder_counts_per_turn
+
+    def is_variant_of(self, other: ServoSpec) -> bool:
+        """Return True for another variant of the same servo: both report the same model number on the bus."""
+        same = (self.vendor, self.model_number) == (other.vendor, other.model_number)
+        return same and self.model_number > 0 and self.name != other.name
+
+    def runs_on(self, voltage: float) -> bool:
+        """Return True for a supply within `supply_range`; voltage [V]."""
+        return self.supply_range[0] <= voltage <= self.supply_range[1]
 
     def too_weak(self, bench: Bench) -> str:
         """Return that the servo cannot hold the load of a bench with a horizontal arm; empty if it can."""
@@ -142,6 +153,7 @@ def parse_servo(text: str, source: str = "servo file") -> ServoSpec:
     name, supply, allowed = top.name(), ratings.number("supply_voltage"), ratings.pair("supply_range", 0.0)
     if not allowed[0] <= supply <= allowed[1]:
         raise ratings.wrong("supply_voltage", supply, f"within supply_range, {allowed[0]:g} to {allowed[1]:g}")
+    ratio = _gear_ratio(ratings, motor)
     spec = ServoSpec(
         name=name,
         title=top.text("title"),
@@ -158,7 +170,12 @@ def parse_servo(text: str, source: str = "servo file") -> ServoSpec:
         max_temperature=ratings.number("max_temperature", 1.0, 1000.0),
         encoder_counts_per_turn=ratings.whole("encoder_counts_per_turn", 2),
         position_range=ratings.pair("position_range", -MOST_TURNS, MOST_TURNS),
-        motor={"kt": motor.start_and_bounds("kt"), "R": motor.start_and_bounds("R"), "armature": _armature(motor)},
+        gear_ratio=ratio,
+        motor={
+            "kt": motor.start_and_bounds("kt"),
+            "R": motor.start_and_bounds("R"),
+            "armature": _armature(motor, ratio),
+        },
         buses={bus: dict(entries) for bus, entries in top.tables("bus").items()},
         sources=top.texts("sources"),
     )
@@ -189,11 +206,20 @@ def _law(control: _Table) -> ControlLaw:
     )
 
 
-def _armature(motor: _Table) -> tuple[float, float, float]:
-    """Read start and bounds of J_m, or take them from N²·J_r (Duclusaud et al., section II-A), N ≥ 1."""
-    if not motor.has("rotor_inertia") and not motor.has("gear_ratio"):
+def _gear_ratio(ratings: _Table, motor: _Table) -> float | None:
+    """Read N ≥ 1 from [ratings], or from [motor] beside the rotor's inertia; None if neither states it."""
+    if ratings.has("gear_ratio"):
+        return ratings.number("gear_ratio", 1.0)
+    if motor.has("gear_ratio") or motor.has("rotor_inertia"):
+        return motor.number("gear_ratio", 1.0)
+    return None
+
+
+def _armature(motor: _Table, ratio: float | None) -> tuple[float, float, float]:
+    """Read start and bounds of J_m, or take them from N²·J_r (Duclusaud et al., section II-A)."""
+    if ratio is None or (motor.has("armature") and not motor.has("rotor_inertia")):
         return motor.start_and_bounds("armature")
-    rotor, ratio = motor.number("rotor_inertia", SMALLEST_ROTOR), motor.number("gear_ratio", 1.0)
+    rotor = motor.number("rotor_inertia", SMALLEST_ROTOR)
     if motor.has("armature"):
         given = list(motor.start_and_bounds("armature"))
         raise motor.wrong("armature", given, "left out where rotor_inertia and gear_ratio give it")

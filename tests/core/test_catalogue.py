@@ -2,6 +2,7 @@
 
 import math
 import tomllib
+from dataclasses import replace
 from importlib.resources import files
 
 import pytest
@@ -24,7 +25,7 @@ LAWS = {
     "xl320": (0.05048199, 1.0, 7.5),
     "xl330": ((4096 / (2 * math.pi)) / (256 * 885), 1.0, 7.5),
     **dict.fromkeys(PROTOCOL_2, ((4096 / (2 * math.pi)) / (128 * 885), 1.0, 12.0)),
-    "sts3215_7v4": (0.166, 0.97, 7.4),
+    **dict.fromkeys(("sts3215_7v4", "sts3215_c044", "sts3215_c046"), (0.166, 0.97, 7.4)),
     "sts3215": (0.16489, 0.9965, 12.1),
     "sts3250": (0.16382926, 0.9965, 12.1),
     "erob80_50": (1.0, 12.0, 48.0),
@@ -62,6 +63,30 @@ def test_every_servo_is_complete_and_plausible(name):
     kt, resistance = spec.motor["kt"][0], spec.motor["R"][0]
     current = 12.0 if spec.control.law == "current" else spec.supply_voltage / resistance
     assert 1 / 3 < kt * current / spec.stall_torque < 3
+
+
+@pytest.mark.parametrize("name", ["sts3215_c044", "sts3215_c046"])
+def test_a_variant_is_the_same_motor_behind_another_gear(name):
+    """kt ∝ N, armature ∝ N² and no-load speed ∝ 1/N, the latter as far as ratings agree."""
+    spec, other = load_servo(name), load_servo("sts3215_7v4")
+    assert spec.is_variant_of(other)
+    assert spec.gear_ratio is not None
+    assert other.gear_ratio is not None
+    scale = spec.gear_ratio / other.gear_ratio
+    assert spec.motor["kt"][0] == pytest.approx(scale * other.motor["kt"][0], rel=0.02)
+    assert spec.no_load_speed == pytest.approx(other.no_load_speed / scale, rel=0.1)
+    assert spec.motor["armature"][0] == pytest.approx(scale**2 * other.motor["armature"][0], rel=0.03)
+    assert spec.motor["R"][0] == other.motor["R"][0]
+
+
+def test_variants_report_one_model_number():
+    spec = load_servo("sts3215")
+    others = {other.name for other in servos().values() if spec.is_variant_of(other)}
+    assert others == {"sts3215_7v4", "sts3215_c044", "sts3215_c046"}
+    assert [load_servo(f"STS3215-C0{number}").gear_ratio for number in (18, "01", 44, 46)] == [345, 345, 191, 147]
+    unnumbered = replace(spec, model_number=0)
+    assert not unnumbered.is_variant_of(replace(unnumbered, name="other"))
+    assert not spec.is_variant_of(replace(spec, name="other", vendor="other"))
 
 
 def test_names_and_aliases_in_any_case():
@@ -127,5 +152,5 @@ def test_stored_files_hold_only_known_entries():
         data = tomllib.loads(entry.read_text("utf-8"))
         assert set(data) <= set(known) | {"bus", "model_number"}, entry.name
         assert set(data["control"]) <= control, entry.name
-        for table in ("ratings", "motor"):
-            assert set(data[table]) == set(known[table]), entry.name
+        assert set(data["ratings"]) - {"gear_ratio"} == set(known["ratings"]), entry.name
+        assert set(data["motor"]) == set(known["motor"]), entry.name

@@ -56,10 +56,24 @@ ARMATURE = next(line for line in TEXT.splitlines() if line.startswith("armature"
 @pytest.mark.parametrize("ratio", [1.0, 225.0, 353.5])
 def test_the_armature_is_the_rotors_inertia_times_the_gear_ratio_squared(ratio):
     """J_m = N²·J_r (Duclusaud et al., section II-A)."""
-    spec = own_servo(TEXT.replace(ARMATURE, f"rotor_inertia = 1.6e-7\ngear_ratio = {ratio}"))
-    start, low, high = spec.motor["armature"]
-    assert start == pytest.approx(ratio**2 * 1.6e-7)
-    assert low < start < high
+    gear = f"gear_ratio = {ratio}"
+    with_rotor = TEXT.replace(ARMATURE, "rotor_inertia = 1.6e-7")
+    for text in (
+        TEXT.replace(ARMATURE, f"rotor_inertia = 1.6e-7\n{gear}"),
+        with_rotor.replace("\n[motor]", f"{gear}\n\n[motor]"),
+    ):
+        spec = own_servo(text)
+        start, low, high = spec.motor["armature"]
+        assert start == pytest.approx(ratio**2 * 1.6e-7)
+        assert low < start < high
+        assert spec.gear_ratio == ratio
+
+
+def test_a_gear_ratio_is_a_fact_of_its_own():
+    assert own_servo(TEXT).gear_ratio is None
+    stated = own_servo(TEXT.replace("\n[motor]", "gear_ratio = 225\n\n[motor]"))
+    assert stated.gear_ratio == 225.0
+    assert stated.motor == own_servo(TEXT).motor
 
 
 @pytest.mark.parametrize(
@@ -177,6 +191,12 @@ WRONG = [
     ("aliases = []", 'aliases = ["h", "h"]', r"aliases = \['h', 'h'\] must be different"),
     ("aliases = []", 'aliases = "h"', r"aliases = 'h' must be a list"),
     ("integral_ratio", "integral_ration", r"\[control\] unknown entry 'integral_ration'; choose from law, "),
+    ("\n[motor]", "gear_ratio = 0.5\n\n[motor]", r"\[ratings\] gear_ratio = 0.5 must be a number from 1"),
+    (
+        "\n[motor]",
+        "gear_ratio = 225\n\n[motor]\ngear_ratio = 225",
+        r"\[motor\] unknown entry 'gear_ratio'; choose from kt, R, armature",
+    ),
     ("[sources]", "[sources", r"not TOML: "),
     ("position_range = [-3.14159, 3.14159]", "position_range = []", r"\[ratings\] position_range = \[\] must be"),
 ]
