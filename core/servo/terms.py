@@ -33,6 +33,8 @@ class Term:
     upper: float = 0.0
     torque_power: int = 0
     speed_power: int = 0
+    gear_power: int = 0
+    """Exponent of the gear ratio N in the value, for the same motor behind another gear; see `of_variant`."""
     frozen: bool = False
     """True for a number that no search moves."""
     scales: bool = False
@@ -52,7 +54,7 @@ class Term:
 MOTOR_TERMS: Mapping[str, Term] = {
     "kt": Term(
         symbol="k_t", unit="N·m/A", description="torque constant, motor and reducer",
-        slots=(Slot.TORQUE_CONSTANT,), positive=True, evidence="motor",
+        slots=(Slot.TORQUE_CONSTANT,), gear_power=1, positive=True, evidence="motor",
     ),
     "R": Term(
         symbol="R", unit="Ω", description="motor resistance",
@@ -60,7 +62,7 @@ MOTOR_TERMS: Mapping[str, Term] = {
     ),
     "armature": Term(
         symbol="J_m", unit="kg·m²", description="apparent inertia of the rotor",
-        slots=(Slot.ARMATURE,), positive=True, evidence="inertia",
+        slots=(Slot.ARMATURE,), gear_power=2, positive=True, evidence="inertia",
     ),
 }  # fmt: skip
 """Motor terms; the servo file gives their start values and bounds."""
@@ -153,21 +155,23 @@ The servo's file gives the control period, and without integral or derivative ga
 FRICTION: Mapping[str, Term] = {
     "friction_base": Term(
         symbol="K_c", unit="N·m", description="Coulomb friction",
-        slots=(Slot.FRICTION_BASE,), start=0.02, upper=0.3, torque_power=1, neutral=0.0, evidence="coulomb",
+        slots=(Slot.FRICTION_BASE,), gear_power=1, start=0.02, upper=0.3, torque_power=1, neutral=0.0,
+        evidence="coulomb",
     ),
     "friction_viscous": Term(
         symbol="K_v", unit="N·m·s/rad", description="viscous friction",
-        slots=(Slot.FRICTION_VISCOUS,), start=0.02, upper=1.0, torque_power=1, speed_power=-1, neutral=0.0,
-        evidence="viscous",
+        slots=(Slot.FRICTION_VISCOUS,), gear_power=2, start=0.02, upper=1.0, torque_power=1, speed_power=-1,
+        neutral=0.0, evidence="viscous",
     ),
     "friction_stribeck": Term(
         symbol="K_c^s", unit="N·m", description="Stribeck–Coulomb friction, extra at rest",
-        slots=(Slot.FRICTION_STRIBECK,), start=0.01, upper=0.3, torque_power=1, neutral=0.0, evidence="stribeck",
+        slots=(Slot.FRICTION_STRIBECK,), gear_power=1, start=0.01, upper=0.3, torque_power=1, neutral=0.0,
+        evidence="stribeck",
     ),
     "dtheta_stribeck": Term(
         symbol="v_s", unit="rad/s", description="Stribeck velocity",
-        slots=(Slot.STRIBECK_VELOCITY,), start=0.25, lower=0.001, upper=1.0, speed_power=1, positive=True,
-        evidence="stribeck",
+        slots=(Slot.STRIBECK_VELOCITY,), gear_power=-1, start=0.25, lower=0.001, upper=1.0, speed_power=1,
+        positive=True, evidence="stribeck",
     ),
     "alpha": Term(
         symbol="α", unit="1", description="Stribeck exponent",
@@ -200,11 +204,13 @@ FRICTION: Mapping[str, Term] = {
     ),
     "load_friction_motor_quad": Term(
         symbol="K_m^q", unit="1/(N·m)", description="motor load-dependent quadratic friction",
-        slots=(Slot.LOAD_MOTOR_QUAD,), start=0.01, upper=0.3, torque_power=-1, neutral=0.0, evidence="directional",
+        slots=(Slot.LOAD_MOTOR_QUAD,), gear_power=-1, start=0.01, upper=0.3, torque_power=-1, neutral=0.0,
+        evidence="directional",
     ),
     "load_friction_external_quad": Term(
         symbol="K_e^q", unit="1/(N·m)", description="external load-dependent quadratic friction",
-        slots=(Slot.LOAD_EXTERNAL_QUAD,), start=0.01, upper=0.3, torque_power=-1, neutral=0.0, evidence="directional",
+        slots=(Slot.LOAD_EXTERNAL_QUAD,), gear_power=-1, start=0.01, upper=0.3, torque_power=-1, neutral=0.0,
+        evidence="directional",
     ),
 }  # fmt: skip
 """Terms of the friction budgets M1–M6 (seed 004, eqs 3, 6–10), with the names of published parameter files.
@@ -216,11 +222,12 @@ rest.
 BRISTLE: Mapping[str, Term] = {
     "bristle_stiffness": Term(
         symbol="K", unit="N·m/rad", description="stiffness of the contact before it slips",
-        slots=(Slot.BRISTLE_STIFFNESS,), start=20.0, lower=1.0, upper=1000.0, torque_power=1, positive=True,
+        slots=(Slot.BRISTLE_STIFFNESS,), gear_power=2, start=20.0, lower=1.0, upper=1000.0, torque_power=1,
+        positive=True,
     ),
     "bristle_damping": Term(
         symbol="B", unit="N·m·s/rad", description="damping of the contact before it slips",
-        slots=(Slot.BRISTLE_DAMPING,), start=0.5, lower=0.01, upper=20.0, torque_power=1, positive=True,
+        slots=(Slot.BRISTLE_DAMPING,), gear_power=2, start=0.5, lower=0.01, upper=20.0, torque_power=1, positive=True,
     ),
 }  # fmt: skip
 """Terms that an elastoplastic contact adds."""

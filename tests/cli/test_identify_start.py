@@ -40,6 +40,20 @@ def test_a_shipped_model(identify, tmp_path) -> None:
     assert dict(read_record(tmp_path / "r").request.start) == load_model("xl330", "m1").values
 
 
+def test_a_model_of_a_variant_is_scaled_and_said_in_one_line(bench, tmp_path) -> None:
+    servo = ("--servo", "simulated:sts3215_c046", "--mass", 0.3, "--length", 0.1)
+    bench("record", *servo, "--trajectory", "sin_sin", "--fast", "-o", tmp_path / "lab")
+    said = bench("identify", tmp_path / "lab", *SMALL, "--start", "sts3215_7v4:m1", "-o", tmp_path / "r")
+    [line] = [line for line in said.err.splitlines() if "--start" in line]
+    assert line == (
+        "bench: --start sts3215_7v4:m1: a model of the variant sts3215_7v4, 1:345, "
+        "scaled to the gear ratio of sts3215_c046, 1:147"
+    )
+    start, known = dict(read_record(tmp_path / "r").request.start), load_model("sts3215_7v4", "m1").values
+    assert start["kt"] == pytest.approx(147 / 345 * known["kt"])
+    assert start["armature"] == pytest.approx((147 / 345) ** 2 * known["armature"])
+
+
 @pytest.mark.parametrize(
     ("start", "message"),
     [

@@ -5,7 +5,17 @@ import pytest
 from core.identification.choice.terms import TERMS as COSTED
 from core.identification.coverage.terms import _RULES
 from core.kernel.layout import Slot, empty_rows
-from core.servo.terms import COMMAND_PATH_TERMS, FRICTION_TERMS, NEUTRAL, RICHEST, SPLIT, TERMS
+from core.servo.terms import (
+    COMMAND_PATH,
+    COMMAND_PATH_TERMS,
+    FRICTION_TERMS,
+    MOUNTING_TERMS,
+    NEUTRAL,
+    RICHEST,
+    SPEED_LOOP,
+    SPLIT,
+    TERMS,
+)
 
 
 def test_every_rule_of_the_coverage_serves_a_term():
@@ -26,3 +36,12 @@ def test_the_richest_model_fills_every_slot_of_friction():
     assert slots(FRICTION_TERMS[RICHEST]) == slots(name for terms in FRICTION_TERMS.values() for name in terms)
     assert all(len(TERMS[one].slots) == len(two) for one, two in SPLIT.items())
     assert Slot.STRIBECK_VELOCITY in slots(FRICTION_TERMS[RICHEST])
+
+
+@pytest.mark.parametrize("name", TERMS)
+def test_a_gear_multiplies_torques_and_divides_angles(name):
+    """The power of N follows from the unit; mounting and firmware act at the output, whatever the gear."""
+    above, _, below = TERMS[name].unit.replace("kg·m²", "N·m·s²/rad").partition("/")
+    powers = [part.count("N·m") - part.count("rad") for part in (above, below)]
+    outside = name in {**MOUNTING_TERMS, **COMMAND_PATH, **SPEED_LOOP}
+    assert TERMS[name].gear_power == (0 if outside else powers[0] - powers[1])

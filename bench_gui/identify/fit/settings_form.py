@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -40,8 +41,10 @@ from bench_gui.widgets.fields import (
     tool,
     vbox,
 )
+from core.base.errors import IdentificationError
 from core.base.json_fields import from_plain, plain
 from core.identification.options import options_of
+from core.identification.search.start import start_values
 from core.motion.trajectories import title_of
 from core.servo.catalogue import servos
 from core.servo.terms import FRICTION_MODELS, FRICTION_TITLES
@@ -339,13 +342,12 @@ class SettingsForm(QWidget):
         """Start searches also from a model of the model list; an empty key uses only the catalogue's values."""
         entry = self._model_list.entry(key)
         start: dict[str, Any] = {}
-        if entry is not None and entry.model.servo != self._servo:
-            self._model_list.problem.emit(
-                f"{entry.title} is a model of {entry.model.servo}, but the runs are of {self._servo}; "
-                "choose a model of the same servo"
-            )
-        elif entry is not None:
-            start = {"start": tuple(entry.model.values.items()), "start_title": entry.title}
+        if entry is not None:
+            try:
+                values, note = start_values(entry.model, self._servo)
+                start = {"start": tuple(values.items()), "start_title": note or entry.title}
+            except IdentificationError as error:
+                self._model_list.problem.emit(f"{entry.title}: {error}")
         elif key == _CATALOGUE:
             start = {"start": (), "start_title": ""}
         self._edited("where the search starts", **start)
@@ -365,14 +367,15 @@ class SettingsForm(QWidget):
         self.start_from(key)
 
     def _offer_starts(self) -> None:
-        """Offer the servo's models in the model list, and the current start if it is not among them."""
-        entries = [entry for entry in self._model_list.entries if entry.model.servo == self._servo]
-        start = self._settings.start
-        same = next((e.key for e in entries if tuple(e.model.values.items()) == start), _KEPT)
+        """Offer the models of the servo and its variants, and the current start if it is not among them."""
+        start, same = self._settings.start, _KEPT
         self.start.clear()
         self.start.addItem("catalogue", _CATALOGUE)
-        for entry in entries:
-            self.start.addItem(entry.title, entry.key)
+        for entry in self._model_list.entries if self._servo else ():
+            with contextlib.suppress(IdentificationError):
+                values, note = start_values(entry.model, self._servo)
+                self.start.addItem(f"{entry.title}: {note}" if note else entry.title, entry.key)
+                same = entry.key if same == _KEPT and tuple(values.items()) == start else same
         if start and same == _KEPT:
             self.start.addItem(self._settings.start_title, _KEPT)
         self.start.addItem("a file…", _FROM_FILE)

@@ -6,9 +6,56 @@ This module does not load the compiler, so the window can check a start before a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
+from core.base.errors import IdentificationError
+from core.servo.catalogue import load_servo
 from core.servo.parameters import ParameterSet
-from core.servo.terms import COMMAND_PATH, FRICTION, MOTOR_TERMS, NEUTRAL, SPLIT
+from core.servo.terms import COMMAND_PATH, FRICTION, MOTOR_TERMS, NEUTRAL, SPLIT, TERMS
+
+if TYPE_CHECKING:
+    from core.servo.model import ServoModel
+
+
+def start_values(model: ServoModel, servo: str) -> tuple[dict[str, float], str]:
+    """Return the values of a known model as a start for a servo, and a note on their scaling; empty without one.
+
+    Args:
+        model: Model of the servo, or of another variant of it with a known gear ratio.
+        servo: Name of the servo in the catalogue.
+
+    Raises:
+        IdentificationError: The model is of another servo.
+    """
+    known, wanted = model.spec, load_servo(servo)
+    if known.name == wanted.name:
+        return model.values, ""
+    if not (known.is_variant_of(wanted) and known.gear_ratio and wanted.gear_ratio):
+        raise IdentificationError(
+            f"a model of {known.name}, the recordings are of {wanted.name}; give one of the same servo"
+        )
+    note = f"a model of the variant {known.name}, 1:{known.gear_ratio:g}, "
+    if known.gear_ratio == wanted.gear_ratio:
+        return model.values, f"{note}taken as it is for {wanted.name}, which has the same gear ratio"
+    scaled = of_variant(model.values, wanted.gear_ratio / known.gear_ratio)
+    return scaled, f"{note}scaled to the gear ratio of {wanted.name}, 1:{wanted.gear_ratio:g}"
+
+
+def of_variant(values: Mapping[str, float], ratio: float) -> dict[str, float]:
+    """Return the values that the same motor has at the output of another gear.
+
+    At the output, a torque of the motor's side grows with N and an angle or a speed shrinks with 1/N: k_t and Coulomb
+    friction follow N, the Stribeck velocity 1/N. Inertia, viscous friction, and stiffness and damping of the contact
+    are a torque over a motion and follow N². Load-dependent friction is a share of the torque and keeps its value, so
+    its quadratic coefficient, a share per torque, follows 1/N. This takes friction for that of the motor's side, where
+    the stages turn fastest. Electrical values, the mounting, and everything that the firmware does with the encoder on
+    the output shaft do not depend on N.
+
+    Args:
+        values: Values by parameter name [SI units].
+        ratio: Gear ratio of the wanted variant over that of the known one.
+    """
+    return {name: value * ratio ** TERMS[name].gear_power for name, value in values.items()}
 
 
 def started(parameters: ParameterSet, start: Mapping[str, float]) -> ParameterSet:

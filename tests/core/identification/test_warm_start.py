@@ -11,13 +11,14 @@ from core.base.errors import IdentificationError
 from core.identification.evaluate import evaluate
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.request import search_template
-from core.identification.search.start import started
+from core.identification.search.start import of_variant, start_values, started
 from core.motion.recording import Recording
 from core.motion.simulation import simulate_recording
 from core.servo.bench import Bench
+from core.servo.friction import friction_budget
 from core.servo.model import ServoModel, build_model
 from core.servo.shipped import load_model
-from core.servo.terms import NEUTRAL
+from core.servo.terms import FRICTION_MODELS, NEUTRAL
 from tests.core.conftest import recorded
 
 SERVO = "mx106"
@@ -104,6 +105,43 @@ def test_what_a_part_of_a_model_does_not_name_stays() -> None:
     catalogue = search_template(asked(models=("m6",), command_path=("pwm_lag",)), "m6").values
     found = search_template(asked(models=("m6",), command_path=("pwm_lag",), start=(("R", 3.0),)), "m6").values
     assert found == {**catalogue, "R": 3.0}
+
+
+@pytest.mark.parametrize("friction", FRICTION_MODELS)
+@pytest.mark.parametrize("ratio", [191 / 345, 1.0, 2.5])
+def test_the_same_motor_behind_another_gear(friction: str, ratio: float) -> None:
+    """At duty u and the same speed of the motor, the torque at the output and its friction follow N."""
+    model = build_model("sts3215_7v4", friction)
+    values = model.values
+    known, found = values, of_variant(values, ratio)
+    torque, load, speed, duty = 1.3, -0.8, np.linspace(-4.0, 4.0, 41), 0.6
+
+    def driven(of: dict[str, float], speeds: np.ndarray) -> np.ndarray:
+        return of["kt"] * (duty * model.supply_voltage - of["kt"] * speeds) / of["R"]
+
+    np.testing.assert_allclose(driven(found, speed / ratio), ratio * driven(known, speed))
+    np.testing.assert_allclose(
+        friction_budget(friction, found, ratio * torque, ratio * load, speed / ratio),
+        ratio * friction_budget(friction, known, torque, load, speed),
+    )
+    assert found["armature"] == pytest.approx(ratio**2 * known["armature"])
+
+
+def test_a_model_of_a_variant_is_scaled_by_the_gear_and_said() -> None:
+    known = load_model("sts3215_7v4", "m1")
+    values, note = start_values(known, "sts3215_c044")
+    assert values == of_variant(known.values, 191 / 345)
+    assert note == ("a model of the variant sts3215_7v4, 1:345, scaled to the gear ratio of sts3215_c044, 1:191")
+    same, note = start_values(known, "sts3215")
+    assert same == known.values
+    assert note.endswith("taken as it is for sts3215, which has the same gear ratio")
+    assert start_values(known, "STS3215-C001") == (known.values, "")
+
+
+@pytest.mark.parametrize("other", ["sts3250", "xl330"])
+def test_a_model_of_another_servo_is_refused(other: str) -> None:
+    with pytest.raises(IdentificationError, match=rf"a model of sts3215_7v4, the recordings are of {other}; give one"):
+        start_values(load_model("sts3215_7v4", "m1"), other)
 
 
 @pytest.mark.parametrize(

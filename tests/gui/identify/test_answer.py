@@ -51,6 +51,7 @@ from core.identification.overlay import JudgedRun, RunOverlay
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification, ModelResult
 from core.identification.runs.split import Split
+from core.identification.search.start import of_variant
 from core.motion.trajectories import title_of
 from core.servo.model import build_model
 from core.servo.shipped import load_model
@@ -501,7 +502,19 @@ def test_a_file_of_another_servo_is_refused_with_the_reason(starting, tmp_path, 
         assert dict(form.settings().start) == load_model("mx106", "m4").values
         assert form.start.currentText() == "M4 earlier"
     assert len(problems) == 2
-    assert "a model of xl330, but the runs are of mx106; choose a model of the same servo" in problems[0]
+    assert "a model of xl330, the recordings are of mx106; give one of the same servo" in problems[0]
+
+
+def test_a_model_of_a_variant_is_offered_with_what_is_scaled(starting, tmp_path, monkeypatch):
+    form, known = starting.form, load_model("sts3215_7v4", "m1")
+    form.offer([], "sts3215_c044")
+    (tmp_path / "unit.json").write_text(known.to_json_text())
+    monkeypatch.setattr(file_dialogs, "ask", lambda *_, **__: ([str(tmp_path / "unit.json")], ""))
+    pick(form, "a file…")
+    assert dict(form.settings().start) == of_variant(known.values, 191 / 345)
+    assert form.start.currentText().endswith(
+        ": a model of the variant sts3215_7v4, 1:345, scaled to the gear ratio of sts3215_c044, 1:191"
+    )
 
 
 def test_a_released_motor_is_said_beside_beta(qtbot):

@@ -222,7 +222,7 @@ def _print_verdict(found: Identification, folder: Path, arguments: argparse.Name
 
 def _start(texts: list[str], servo: str) -> tuple[tuple[str, float], ...]:
     """Collect start values of models and single parameters; later ones override earlier ones."""
-    from core.servo.catalogue import load_servo
+    from core.identification.search.start import start_values
 
     values: dict[str, float] = {}
     for text in texts:
@@ -233,10 +233,11 @@ def _start(texts: list[str], servo: str) -> tuple[tuple[str, float], ...]:
             except ValueError:
                 raise IdentificationError(f"--start {text}: expected NAME=NUMBER, or a model") from None
             continue
-        model = model_from(text)
-        if model.servo != load_servo(servo).name:
-            raise IdentificationError(
-                f"--start {text}: a model of {model.servo}, the recordings are of {servo}; give one of the same servo"
-            )
-        values |= model.values
+        try:
+            known, note = start_values(model_from(text), servo)
+        except IdentificationError as error:
+            raise IdentificationError(f"--start {text}: {error}") from None
+        if note:
+            print(f"bench: --start {text}: {note}", file=sys.stderr)
+        values |= known
     return tuple(values.items())
