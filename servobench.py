@@ -355,7 +355,7 @@ def import_logs(
         goal_shift: Rows by which goals are moved, e.g. -1 if each is logged one row late. "auto": the shift of -2 to 2
             rows that clearly explains more than none.
         calibration: LeRobot's calibration file, for goals and positions from -100 to 100; it replaces their units.
-        servo: The servo of tables that do not name one.
+        servo: The servo of tables that do not name one, and the variant of a log whose supply contradicts its servo.
         mass: Load at the end of the pendulum [kg].
         length: Distance from shaft to load [m].
         arm_mass: Mass of the uniform rod [kg].

@@ -48,6 +48,7 @@ DIALOGS = {
     "TrimDialog": "sessions#notes-tags-exclusion-and-trims",
     "ExcludeDialog": "sessions#notes-tags-exclusion-and-trims",
     "TableDialog": "own_recordings#in-the-window",
+    "VariantDialog": "robot_logs#variants-of-a-servo",
     "TagsDialog": "sessions#notes-tags-exclusion-and-trims",
 }
 """Topic by class name of a dialog."""

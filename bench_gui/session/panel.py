@@ -93,6 +93,7 @@ class SessionPanel(QFrame):
         library.selection_changed.connect(self._count)
         library.recovered.connect(lambda found: RecoveryDialog(self, found, self.editing.exclude).show())
         library.table_found.connect(self.questions.ask_columns)
+        library.servo_unclear.connect(self.questions.ask_variant)
         self._progress = QTimer(self)
         self._progress.setInterval(PROGRESS_PERIOD)
         self._progress.timeout.connect(self._show_progress)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ from sessions.results.identification import load_latest
 if TYPE_CHECKING:
     from core.identification.coverage.findings import Misread
     from sessions import Annotation, RunSummary, Selection, Session
-    from sessions.importers import TableImport, UnknownTableError
+    from sessions.importers import TableImport, UnclearServoError, UnknownTableError
 
 LOOK_PERIOD = 2000
 """Period of looking whether the session can be written: an unplugged drive is not reported as a change [ms]."""
@@ -55,6 +56,8 @@ class Library(QObject):
     """Emitted with models identified earlier, list[ServoModel]."""
     table_found = Signal(object, object)
     """Emitted with paths to import, list[Path], and the UnknownTableError of a table among them."""
+    servo_unclear = Signal(object, object)
+    """Emitted with the UnclearServoError of a log, and the function that imports again with a servo's name."""
     imported = Signal()
     """Emitted after recordings were imported."""
     problem = Signal(str)
@@ -273,13 +276,14 @@ class Library(QObject):
     def import_files(self, paths: list[Path], tables: TableImport | None = None) -> None:
         """Import recordings into the open session, or into a new one if that has another servo or is read-only.
 
-        tables: meaning of the columns of tables; if it is needed and None, `table_found` is emitted.
+        tables: meaning of the columns of tables; if it is needed and None, `table_found` is emitted. `servo_unclear` is
+            emitted for a log whose servo may be one of several variants.
         """
         current, why_not = self._session, self.locked
 
-        def work() -> tuple[Contents, int, list[str]] | UnknownTableError:
+        def work() -> tuple[Contents, int, list[str]] | UnknownTableError | UnclearServoError:
             from sessions import AnotherServoError, Session, import_paths
-            from sessions.importers import ImportEvent, TableImport, UnknownTableError
+            from sessions.importers import ImportEvent, TableImport, UnclearServoError, UnknownTableError
 
             passed_over: list[str] = []
             mended: list[str] = []
@@ -304,17 +308,15 @@ class Library(QObject):
                     mended.clear()
                     target = new_session_folder("imported")
                     added = import_paths(paths, target, note, tables or TableImport(), _misread)
-            except UnknownTableError as error:
+            except (UnknownTableError, UnclearServoError) as error:
                 return error
             session = target if isinstance(target, Session) else Session.open(target)
             skipped = [f"skipped {_first(passed_over)}"] if passed_over else []
             return read_contents(session), len(added), [*skipped, *([_first(mended)] if mended else [])]
 
-        def done(found: tuple[Contents, int, list[str]] | UnknownTableError) -> None:
+        def done(found: tuple[Contents, int, list[str]] | UnknownTableError | UnclearServoError) -> None:
             if not isinstance(found, tuple):
-                self.loading = False
-                self.runs_changed.emit()
-                self.table_found.emit(paths, found)
+                self._ask(found, paths, tables)
                 return
             contents, count, said = found
             self._take(contents)
@@ -327,6 +329,24 @@ class Library(QObject):
 
         self._begin("Import")
         self._background.submit("session", work, done=done, failed=self._failed)
+
+    def _ask(
+        self, question: UnknownTableError | UnclearServoError, paths: list[Path], tables: TableImport | None
+    ) -> None:
+        """Ask for what an import needs to know."""
+        from sessions.importers import TableImport, UnclearServoError
+
+        self.loading = False
+        self.runs_changed.emit()
+        if not isinstance(question, UnclearServoError):
+            self.table_found.emit(paths, question)
+            return
+        known = tables or TableImport()
+
+        def again(servo: str) -> None:
+            self.import_files(paths, replace(known, facts={**known.facts, "servo": servo}))
+
+        self.servo_unclear.emit(question, again)
 
     def refresh(self) -> None:
         """Look for new runs."""

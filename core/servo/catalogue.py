@@ -48,6 +48,7 @@ __all__ = [
     "read_servo_file",
     "servo_provenance",
     "servos",
+    "variants_on",
 ]
 
 LOG = logging.getLogger(__name__)
@@ -85,6 +86,18 @@ def own_folder() -> Path:
 def servos() -> dict[str, ServoSpec]:
     """Return every servo by name, in alphabetical order: the shipped ones, then the user's."""
     return _shipped() | _own()[0]
+
+
+def variants_on(spec: ServoSpec, voltage: float) -> list[ServoSpec]:
+    """Return the variants of a servo that run on a supply which it does not run on itself.
+
+    Args:
+        spec: A servo.
+        voltage: Supply voltage [V].
+    """
+    if spec.runs_on(voltage):
+        return []
+    return [other for other in servos().values() if other.is_variant_of(spec) and other.runs_on(voltage)]
 
 
 def broken_servos() -> dict[str, str]:

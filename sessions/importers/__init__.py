@@ -20,6 +20,7 @@ from core.identification.coverage.findings import Misread
 from core.motion.recording import Recording
 from sessions.documents import DOCUMENT_NAMES
 from sessions.errors import shown
+from sessions.importers.bam_json import UnclearServoError
 from sessions.importers.kinds import UnknownTableError
 from sessions.importers.names import guess_pattern, servo_of, stem
 from sessions.importers.sources import NO_TABLES, Source, find_sources, is_table, read_source
@@ -29,7 +30,7 @@ from sessions.run_file.schema import recording_sha256
 from sessions.source_contents import Contents, missing_documents, store_contents
 from sessions.store import Session
 
-__all__ = ["ImportEvent", "TableImport", "UnknownTableError", "import_paths"]
+__all__ = ["ImportEvent", "TableImport", "UnclearServoError", "UnknownTableError", "import_paths"]
 
 
 MOST_NAMED = 8
@@ -81,6 +82,7 @@ def import_paths(
     Raises:
         ServoBenchError: if something cannot be imported; then everything stays as it was.
         UnknownTableError: for a table if `tables` names no columns.
+        UnclearServoError: for a log whose servo does not run on its supply, unless `tables` names the variant.
     """
     target = _target(session)
     tell = progress or _ignore

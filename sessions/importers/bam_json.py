@@ -4,6 +4,9 @@ A log is an object of conditions (mass, length, kp, vin, motor, trajectory …) 
 sample. Samples are kept exactly as recorded, at their irregular times. Unknown conditions are stored in the provenance
 under "header".
 
+A log names its servo and states its supply. If the servo does not run on that supply and a variant of it does, the log
+is refused until the user says which one it is.
+
 The meaning of `load` depends on the servo. For servos in PWM_STEPS it is the raw Present PWM, uint16 in two's
 complement, and becomes the duty cycle; for all others it is ignored.
 """
@@ -12,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +27,7 @@ from core.base.words import counted
 from core.motion.recording import COUNT_CHANNELS, RECORDED_CHANNELS, Recording
 from core.motion.trajectories import canonical_name
 from core.servo.bench import STANDARD_GRAVITY, Bench
-from core.servo.catalogue import adopt_servo, load_servo
+from core.servo.catalogue import ServoSpec, adopt_servo, load_servo, variants_on
 from core.servo.settings import ServoSettings
 from sessions.importers.kinds import NotARecordingError, RunList
 from sessions.run_file.schema import CHANNEL_DTYPES
@@ -46,11 +50,43 @@ OWN_KEY = "servobench"
 _FILE_DATE = re.compile(r"(\d{4}-\d\d-\d\d)[_T](\d\d)[h:]?(\d\d)[m:]?(\d\d)", re.ASCII)
 
 
-def read_bam(content: bytes, file_name: str) -> Recording | RunList:
+class UnclearServoError(InputError):
+    """A log's servo does not run on the supply that the log states, while variants of it do."""
+
+    def __init__(self, spec: ServoSpec, voltage: float, kept: str = "") -> None:
+        """Create the error.
+
+        Args:
+            spec: Servo that the log or the user names.
+            voltage: Supply that the log states [V].
+            kept: Name of the servo if it is possible all the same.
+        """
+        self.reason = doubtful_supply(spec, voltage)
+        """The contradiction, without the remedy."""
+        self.servos = (*(other.name for other in variants_on(spec, voltage)), *filter(None, (kept,)))
+        """Names of the servos that it may be; those that fit the supply come first."""
+        keep = f", or --servo {kept} if the log is right" if kept else ""
+        super().__init__(f"{self.reason}; say which one it is: --servo {self.servos[0]}{keep}")
+
+
+def doubtful_supply(spec: ServoSpec, voltage: float) -> str:
+    """Return a phrase on a supply [V] that a servo does not run on and variants of it do; empty without such ones."""
+    others = " or ".join(other.name for other in variants_on(spec, voltage))
+    low, high = spec.supply_range
+    return f"{voltage:g} V is outside the {low:g} to {high:g} V of {spec.name}, but fits {others}" if others else ""
+
+
+def read_bam(content: bytes, file_name: str, said: str = "") -> Recording | RunList:
     """Read a log, or a list of logs.
+
+    Args:
+        content: Content of the file.
+        file_name: Its name.
+        said: Servo that the user names; it counts if it is a variant of the log's servo.
 
     Raises:
         NotARecordingError: for other JSON.
+        UnclearServoError: for a servo that contradicts the supply.
         InputError: for an invalid log.
     """
     data = parse_json(content)
@@ -62,6 +98,10 @@ def read_bam(content: bytes, file_name: str) -> Recording | RunList:
     own = data.get(OWN_KEY)
     own = storable(own, OWN_KEY) if is_object(own) else {}
     servo = known_servo(_required(header, "motor"), own)
+    settings = _settings(header, servo)
+    # Our exporter names the servo that the run was imported or recorded with.
+    if not own:
+        servo = _variant(load_servo(servo), settings.supply_voltage, said)
     channels, duplicates = _channels(data["entries"], servo)
     provenance = {
         **own,
@@ -78,7 +118,7 @@ def read_bam(content: bytes, file_name: str) -> Recording | RunList:
         id=name_of_file(file_name),
         trajectory=canonical_name(name(_required(header, "trajectory"), "trajectory")),
         bench=_bench(header),
-        settings=_settings(header, servo),
+        settings=replace(settings, servo=servo),
         channels=channels,
         provenance=provenance,
     )
@@ -98,6 +138,20 @@ def known_servo(motor: Any, provenance: Mapping[str, Any]) -> str:
     except ModelError as error:
         name(motor, "motor")
         raise InputError(str(error)) from None
+
+
+def _variant(named: ServoSpec, voltage: float, said: str) -> str:
+    """Return the name of the servo of a log that names one and states its supply [V].
+
+    said: Servo that the user names; it counts if it is the named one or a variant of it.
+    """
+    chosen = load_servo(said) if said else named
+    if said and chosen.name == named.name:
+        return named.name
+    spec, kept = (chosen, "") if chosen.is_variant_of(named) else (named, named.name)
+    if variants_on(spec, voltage):
+        raise UnclearServoError(spec, voltage, kept)
+    return spec.name
 
 
 def name_of_file(file_name: str) -> str:

@@ -37,8 +37,8 @@ COLUMNS = {channel.name: f"{channel.name} [{channel.unit}]" for channel in CHANN
 """Channel name to the title of its column."""
 
 
-def read_csv(content: bytes, file_name: str) -> Recording:
-    """Read a run.
+def read_csv(content: bytes, file_name: str, said: str = "") -> Recording:
+    """Read a run, which states its own servo, whatever servo is `said`.
 
     Raises:
         NotARecordingError: for a CSV file of another program.

@@ -24,7 +24,7 @@ from sessions.documents import unblocked
 from sessions.errors import cause, shown
 from sessions.importers.bags import ENDINGS as BAGS
 from sessions.importers.bags import METADATA, BagTable
-from sessions.importers.bam_json import read_bam
+from sessions.importers.bam_json import UnclearServoError, read_bam
 from sessions.importers.datasets import INFO, open_dataset
 from sessions.importers.kinds import NotARecordingError, RunList
 from sessions.importers.own_csv import read_csv
@@ -38,8 +38,8 @@ from sessions.store import Session
 MAX_BYTES = 256 * 1024 * 1024
 """Largest file that is read, after decompression."""
 
-READERS: dict[str, Callable[[bytes, str], Recording | RunList]] = {".json": read_bam, ".csv": read_csv}
-"""Ending (also followed by .gz) to the reader of (content, file name)."""
+READERS: dict[str, Callable[[bytes, str, str], Recording | RunList]] = {".json": read_bam, ".csv": read_csv}
+"""Ending (also followed by .gz) to the reader of (content, file name, servo that the user names)."""
 
 ENDINGS = (*dict.fromkeys((*READERS, *OPENERS)),)
 """Endings of files that are read whole; each may be followed by .gz."""
@@ -190,6 +190,8 @@ def _read_file(path: Path, tables: TableImport) -> list[Recording] | RunList:
         found = _read_content(content, path, ending, tables)
     except NotARecordingError:
         raise
+    except UnclearServoError as error:
+        raise _of_file(error, path) from None
     except InputError as error:
         raise InputError(f"{shown(path)}: {cause(error)}") from None
     return found if isinstance(found, RunList) else _from(found, hashlib.sha256(content).hexdigest())
@@ -221,7 +223,7 @@ def _from(found: list[Recording], digest: str) -> list[Recording]:
 def _read_content(content: bytes, path: Path, ending: str, tables: TableImport) -> list[Recording] | RunList:
     with contextlib.suppress(NotARecordingError) if ending in OPENERS else contextlib.nullcontext():
         if ending in READERS:
-            found = READERS[ending](content, path.name)
+            found = READERS[ending](content, path.name, str(tables.facts.get("servo", "")))
             return found if isinstance(found, RunList) else [found]
     try:
         table = open_table(content, ending)
@@ -232,7 +234,7 @@ def _read_content(content: bytes, path: Path, ending: str, tables: TableImport) 
     return read_runs(table, path, tables)
 
 
-def _of_file(error: NotARecordingError, path: Path) -> NotARecordingError:
+def _of_file(error: InputError, path: Path) -> InputError:
     error.args = (f"{shown(path)}: {error}",)
     return error
 

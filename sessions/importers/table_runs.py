@@ -23,7 +23,7 @@ from core.servo.bench import Bench
 from core.servo.catalogue import ServoSpec, load_servo
 from core.servo.settings import ServoSettings
 from sessions.errors import shown
-from sessions.importers.bam_json import name_of_file
+from sessions.importers.bam_json import doubtful_supply, name_of_file
 from sessions.importers.columns import (
     GOALS,
     PREVIEWED,
@@ -60,7 +60,7 @@ class TableImport:
     columns: Mapping[str, Column] = field(default_factory=dict[str, Column])
     """Columns by channel."""
     facts: Mapping[str, float | str] = field(default_factory=dict[str, float | str])
-    """FACTS that apply to all files."""
+    """FACTS that apply to all files. "servo" also settles which variant of its servo a BAM log is of."""
     where: Mapping[str, str] = field(default_factory=dict[str, str])
     """Values of columns, as text, that the rows must have."""
     split_by: str = ""
@@ -130,6 +130,7 @@ def read_runs(table: Table, path: Path, request: TableImport) -> list[Recording]
     facts = _facts(path, request)
     servo = load_servo(str(facts["servo"]))
     bench, settings = _conditions(facts, servo)
+    doubt = doubtful_supply(servo, settings.supply_voltage)
     used, goal = _check_names(table, request), goal_of(request.columns)
     if request.calibration and columns == request.columns:
         raise InputError(f"--calibration: no goal or position is named after {listed([*request.calibration])}")
@@ -140,6 +141,7 @@ def read_runs(table: Table, path: Path, request: TableImport) -> list[Recording]
     if not request.where and not request.split_by:
         check_keys(table, used, count)
     noted += [f"{table.note} left out"] if table.note else []
+    noted += [f"{doubt}: check --servo"] if doubt else []
     recordings: list[Recording] = []
     refused: dict[str, str] = {}
     for key, rows in groups(table, count, request.where, request.split_by):

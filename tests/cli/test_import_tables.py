@@ -1,5 +1,6 @@
 """`bench import` of a table of one's own, as a person meets it: the error is a command, the command imports."""
 
+import json
 import shlex
 
 import numpy as np
@@ -90,3 +91,15 @@ def test_what_is_wrong_is_one_line_and_exit_code_1(tmp_path, fails):
     for columns in ("time=t,goal=goal,position=angle", "time=t:parsec", "nothing"):
         fails("import", path, "--columns", columns, "--servo", "xl330", "-o", tmp_path / "s")
     assert not (tmp_path / "s").exists()
+
+
+def test_a_log_of_an_unclear_variant_is_one_line_and_the_option_settles_it(tmp_path, bench, fails):
+    entries = [{"timestamp": t, "goal_position": 0.0, "position": 0.1 * t, "torque_enable": True} for t in TIME]
+    facts = {"mass": 0.2, "length": 0.1, "kp": 16, "vin": 7.4, "motor": "sts3215", "trajectory": "sin_sin"}
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({**facts, "entries": entries}))
+    said = fails("import", path, "-o", tmp_path / "s")
+    option = shlex.split(said.split("say which one it is: ")[1].split(",")[0])
+    bench("import", path, "-o", tmp_path / "s", *option)
+    [run] = Session.open(tmp_path / "s").runs()
+    assert run.servo == "sts3215_7v4"

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 from core.base.errors import InputError, ServoBenchError
+from core.motion.recording import Recording
 from core.servo.bench import STANDARD_GRAVITY
 from core.servo.catalogue import servos
 from sessions import Session, SessionError, import_paths, strict_json
-from sessions.importers import sources
+from sessions.exporters import export_bam
+from sessions.importers import TableImport, UnclearServoError, sources
 from sessions.importers.bam_json import read_bam
 
 
@@ -82,9 +84,78 @@ CATALOGUE = {name: spec.name for spec in servos().values() for name in spec.name
 
 def test_servos_get_the_catalogues_names(log):
     for motor, servo in (PEERS | CATALOGUE).items():
-        run = read_bam(json.dumps(log(motor=motor)).encode(), "log.json")
+        run = read_bam(json.dumps(log(motor=motor, vin=servos()[servo].supply_voltage)).encode(), "log.json")
         assert run.settings.servo == servo, motor
         assert run.provenance["header"]["motor"] == motor
+
+
+# The supply that a log states, and the variants of its servo
+
+SEVEN_VOLTS = "sts3215_7v4 or sts3215_c044 or sts3215_c046"
+UNCLEAR = [
+    ("sts3215", 7.4, "", f"7.4 V is outside the 9 to 13 V of sts3215, but fits {SEVEN_VOLTS}; say which one it is: "
+     "--servo sts3215_7v4, or --servo sts3215 if the log is right"),
+    ("STS3215_12V", 5.0, "xl330", f"5 V is outside the 9 to 13 V of sts3215, but fits {SEVEN_VOLTS}; say which one it "
+     "is: --servo sts3215_7v4, or --servo sts3215 if the log is right"),
+    ("sts3215_c046", 12.0, "", "12 V is outside the 4 to 7.8 V of sts3215_c046, but fits sts3215; say which one it is: "
+     "--servo sts3215, or --servo sts3215_c046 if the log is right"),
+    ("sts3215", 12.1, "sts3215_7v4", "12.1 V is outside the 4 to 7.8 V of sts3215_7v4, but fits sts3215; say which one "
+     "it is: --servo sts3215"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("motor", "vin", "said", "line"), UNCLEAR)
+def test_a_supply_that_only_variants_run_on_is_asked_about(write_log, home, motor, vin, said, line):
+    path = write_log(motor=motor, vin=vin)
+    tables = TableImport(facts={"servo": said} if said else {})
+    with pytest.raises(UnclearServoError) as caught:
+        import_paths([path], home, tables=tables)
+    assert str(caught.value) == f"{path}: {line}"
+    assert not home.exists()
+
+
+@pytest.mark.parametrize(
+    ("motor", "vin", "said", "servo"),
+    [
+        ("sts3215", 7.4, "sts3215_7v4", "sts3215_7v4"),
+        ("sts3215", 7.4, "STS3215-C044", "sts3215_c044"),
+        ("sts3215", 7.4, "sts3215", "sts3215"),  # the 12 V servo did run on 7.4 V
+        ("sts3215_7v4", 7.4, "sts3215_c046", "sts3215_c046"),  # a gear that no supply tells
+        ("sts3215", 12.1, "", "sts3215"),
+        ("sts3215", 12.1, "xl330", "sts3215"),  # the servo of tables beside the log
+        ("sts3215", 24.0, "", "sts3215"),  # no variant runs on it
+        ("mx106", 5.0, "", "mx106"),  # there is no variant
+        ("erob80_50", 5.0, "", "erob80_50"),
+    ],
+)
+def test_the_variant_that_is_said_counts(write_log, home, motor, vin, said, servo):
+    tables = TableImport(facts={"servo": said} if said else {})
+    import_paths([write_log(motor=motor, vin=vin)], home, tables=tables)
+    [run] = Session.open(home).load_all()
+    assert (run.settings.servo, run.settings.supply_voltage) == (servo, vin)
+    assert run.provenance["header"]["motor"] == motor
+    # A log of our own states the servo it was imported as, and is not asked about again.
+    [written] = export_bam(Session.open(home), None, home.parent / "out")
+    import_paths([written], home.parent / "again")
+    assert Session.open(home.parent / "again").load_all()[0].settings.servo == servo
+
+
+def test_every_servo_with_variants_is_asked_about_on_their_supply(log):
+    asked = 0
+    for spec in servos().values():
+        for other in servos().values():
+            content = json.dumps(log(motor=spec.name, vin=other.supply_voltage)).encode()
+            if spec.is_variant_of(other) and not spec.runs_on(other.supply_voltage):
+                with pytest.raises(UnclearServoError):
+                    read_bam(content, "log.json")
+                run, asked = read_bam(content, "log.json", other.name), asked + 1
+                assert isinstance(run, Recording)
+                assert run.settings.servo == other.name
+            elif spec.runs_on(other.supply_voltage):
+                run = read_bam(content, "log.json")
+                assert isinstance(run, Recording)
+                assert run.settings.servo == spec.name
+    assert asked >= 6
 
 
 @pytest.mark.parametrize("motor", ["own-1", "sts", "erob80", "mx28", "xh540", "xl330i", "unitree_go1"])

@@ -68,6 +68,18 @@ def write(tmp_path):
     return written
 
 
+def test_a_supply_that_only_variants_run_on_is_noted(write):
+    """Whoever names servo and supply may be right: a 12 V servo does run on 7.4 V."""
+    path = write(text(SOUND))
+    run = read(path, servo="sts3215", kp=16, supply_voltage=7.4)
+    assert (run.settings.servo, run.settings.supply_voltage) == ("sts3215", 7.4)
+    doubt = "7.4 V is outside the 9 to 13 V of sts3215, but fits sts3215_7v4 or sts3215_c044 or sts3215_c046"
+    assert f"{doubt}: check --servo" in run.provenance["left_out"]
+    for servo, supply in (("sts3215", 12.1), ("sts3215", 24.0), ("xl330", 12.0)):
+        again = read(write(text(SOUND), f"{servo}{supply}.csv"), servo=servo, kp=16, supply_voltage=supply)
+        assert "outside" not in again.provenance.get("left_out", "")
+
+
 def npz(**columns):
     stream = io.BytesIO()
     np.savez(stream, **columns)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QCompleter, QDialog, QHBoxLayout, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QComboBox, QCompleter, QDialog, QHBoxLayout, QLineEdit, QPushButton, QWidget
 
 from bench_gui.session.runs.cells import TagField
-from bench_gui.widgets.fields import button, describe, label, vbox
+from bench_gui.widgets.fields import button, choice, describe, label, vbox
 from bench_gui.widgets.start_button import StartButton, held_by
-from core.base.words import counted
+from core.base.words import capitalised, counted
+from core.servo.catalogue import load_servo
 
 COMMON_REASONS = ("recovered after a crash", "the load slipped", "hit a stop", "wrong load noted", "test run")
 
@@ -106,3 +107,21 @@ class TagsDialog(RunDialog):
         self.body.addWidget(self.field)
         self.offer("Cancel", "Change nothing", lambda: None)
         self.offer("Set tags", "Assign these tags to the runs", lambda: changed(self.field.tags), "primary")
+
+
+class VariantDialog(RunDialog):
+    """Asks which variant of a servo a log is of, where its supply contradicts the servo that it names."""
+
+    def __init__(self, parent: QWidget, reason: str, servos: Sequence[str], chosen: Callable[[str], object]) -> None:
+        """Create the dialog; reason: the contradiction, servos: possible names, chosen: called with one of them."""
+        super().__init__(parent, "Which servo?", f"{capitalised(reason)}. Choose the servo of these recordings.")
+        entries: list[tuple[str, object]] = [(load_servo(name).title, name) for name in servos]
+        self.servo: QComboBox = choice("Servo", "Servo of these recordings", entries)
+        self.body.addWidget(self.servo)
+        self.offer("Cancel", "Import nothing", lambda: None)
+        self.import_button = self.offer(
+            "Import",
+            "Import them as recordings of this servo",
+            lambda: chosen(self.servo.currentData()),
+            "primary",
+        )

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QWidget
 
 from bench_gui.controller import Controller
-from bench_gui.session.dialogs.about_runs import ExcludeDialog, RunDialog, TagsDialog
+from bench_gui.session.dialogs.about_runs import ExcludeDialog, RunDialog, TagsDialog, VariantDialog
 from bench_gui.session.dialogs.table_dialog import TableDialog
 from bench_gui.session.dialogs.trim_dialog import TrimDialog
 from bench_gui.state.editing import RunEditing
 
 if TYPE_CHECKING:
     from core.motion.recording import Recording
-    from sessions.importers import TableImport, UnknownTableError
+    from sessions.importers import TableImport, UnclearServoError, UnknownTableError
 
 MOST_TABLES = 50
 """Most kinds of tables whose columns are remembered."""
@@ -93,6 +94,10 @@ class Questions:
 
         columns, servo = settings.tables.get(key, table.guess), self._library.main_servo()
         self._ask(TableDialog(self._owner, paths, table, columns, servo, answered))
+
+    def ask_variant(self, error: UnclearServoError, answered: Callable[[str], object]) -> None:
+        """Ask which variant of a servo a log is of; answered: called with its name."""
+        self._ask(VariantDialog(self._owner, error.reason, error.servos, answered))
 
     def _ask(self, dialog: RunDialog) -> None:
         self._withdraw()

@@ -18,7 +18,7 @@ from bench_gui.widgets.text_table import TextTable
 from core.base.errors import InputError
 from core.base.words import capitalised
 from core.motion.recording import REQUIRED_CHANNELS
-from core.servo.catalogue import servos
+from core.servo.catalogue import load_servo, servos
 
 if TYPE_CHECKING:
     from sessions.importers import TableImport, UnknownTableError
@@ -244,16 +244,22 @@ class TableDialog(RunDialog):
 
     def _check(self) -> None:
         """Enable the import once nothing is missing, else show the missing entry."""
+        from sessions.importers.bam_json import doubtful_supply
         from sessions.importers.table_runs import stem
 
+        doubt = ""
         try:
             answer, _ = self._answer()
+            if self.servo.currentData() and (voltage := self.facts["supply_voltage"].value()):
+                doubt = doubtful_supply(load_servo(self.servo.currentData()), voltage)
             trouble = answer.trouble(next((path for path in self._files if stem(path) != path.name), None))
         except InputError as error:
             trouble = str(error)
         for channel, unit in self.units.items():
             unit.setEnabled(bool(self.columns[channel].currentData()))
         trouble = capitalised(trouble)
-        self.reason.setText(trouble or "The import checks for speeds, loads and times that the servo cannot reach.")
+        doubt = f"{doubt}: check the servo" if doubt else doubt
+        checks = "The import checks for speeds, loads and times that the servo cannot reach."
+        self.reason.setText(trouble or doubt or checks)
         self.import_button.setEnabled(not trouble)
         self.import_button.setToolTip(trouble or "Import the recordings")

@@ -1,10 +1,14 @@
 """A table of another program is asked about: the guess is shown, what is missing is said, the answer is kept."""
 
+import json
+from typing import Any
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QUrl
 from PySide6.QtTest import QTest
 
+from bench_gui.session.dialogs.about_runs import VariantDialog
 from bench_gui.session.dialogs.table_dialog import TableDialog
 from bench_gui.shell.tasks import BENCH
 from tests.bench.goal_shifts import SERVO, planted, written
@@ -23,15 +27,47 @@ def table(tmp_path):
     return path
 
 
-def dropped(person, path):
+def dropped(person, path, kind: Any = TableDialog) -> Any:
     """The dialog that appears when a file is dropped."""
     mime = QMimeData()
     mime.setUrls([QUrl.fromLocalFile(str(path))])
     person.window.session.opening.take(mime)
     questions = person.window.session.questions
     person.until(lambda: questions.dialog is not None)
-    assert isinstance(questions.dialog, TableDialog)
+    assert isinstance(questions.dialog, kind)
     return questions.dialog
+
+
+def test_a_supply_that_the_servo_does_not_run_on_is_said_beside_it(person, table):
+    dialog = dropped(person, table)
+    dialog.servo.setCurrentIndex(dialog.servo.findData("sts3215"))
+    for name, value in {"mass": 0.3, "length": 0.12, "kp": 16.0, "supply_voltage": 7.4}.items():
+        dialog.facts[name].setValue(value)
+    assert dialog.reason.text() == (
+        "7.4 V is outside the 9 to 13 V of sts3215, but fits sts3215_7v4 or sts3215_c044 or sts3215_c046: "
+        "check the servo"
+    )
+    assert dialog.import_button.isEnabled()
+    dialog.servo.setCurrentIndex(dialog.servo.findData("sts3215_7v4"))
+    assert dialog.reason.text().startswith("The import checks")
+    dialog.close()
+
+
+def test_a_log_of_an_unclear_variant_is_asked_about(person, tmp_path):
+    entries = [{"timestamp": t, "goal_position": 0.0, "position": 0.1 * t, "torque_enable": True} for t in TIME]
+    facts = {"mass": 0.2, "length": 0.1, "kp": 16, "vin": 7.4, "motor": "sts3215", "trajectory": "sin_sin"}
+    (tmp_path / "log.json").write_text(json.dumps({**facts, "entries": entries}))
+    library = person.controller.library
+    before = len(library.runs)
+    dialog = dropped(person, tmp_path / "log.json", VariantDialog)
+    assert dialog.text.text().startswith("7.4 V is outside the 9 to 13 V of sts3215, but fits sts3215_7v4")
+    names = [dialog.servo.itemData(place) for place in range(dialog.servo.count())]
+    assert names == ["sts3215_7v4", "sts3215_c044", "sts3215_c046", "sts3215"]
+    assert not library.loading
+    assert len(library.runs) == before
+    dialog.servo.setCurrentIndex(1)
+    dialog.import_button.click()
+    person.until(lambda: any(run.servo == "sts3215_c044" for run in library.runs))
 
 
 def chosen(dialog):

@@ -64,7 +64,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="LeRobot's calibration file, for goals and positions from -100 to 100; replaces their units",
     )
-    table.add_argument("--servo", metavar="SERVO", help="catalogue name (see bench models) or servo file")
+    table.add_argument(
+        "--servo", metavar="SERVO", help="catalogue name (see bench models) or servo file; for a BAM log, its variant"
+    )
     table.add_argument("--mass", type=any_number, metavar="KG", help="mass of the load")
     table.add_argument("--length", type=any_number, metavar="M", help="distance from the shaft to the load")
     table.add_argument("--arm-mass", type=any_number, metavar="KG", help="mass of the uniform rod (default: 0)")
