@@ -6,14 +6,19 @@ Values are degrees, or −100 … 100 of each motor's calibrated range (the grip
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Mapping
+import tomllib
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import resources
 from core.base.errors import InputError
 from core.base.guards import is_array, is_object
+from core.servo.catalogue import load_servo
 from sessions.errors import cause, shown
 from sessions.importers.columns import Column
 from sessions.importers.tables import ParquetTable
@@ -24,7 +29,63 @@ CALIBRATED = {"homing_offset": "homing_offset", "range_min": "min_position_limit
 """Entry of a motor in a calibration to the register of its servo."""
 
 
-def open_dataset(folder: Path) -> ParquetTable:
+class Dataset(ParquetTable):
+    """A data set as a table; the type of its robot states which servos a joint may have."""
+
+    def __init__(self, parts: Sequence[Path], elements: Mapping[str, Sequence[str]], robot_type: str) -> None:
+        """Open a data set.
+
+        Args:
+            parts: Its Parquet files.
+            elements: Names of the elements of each feature.
+            robot_type: Type of its robot as meta/info.json states it; "" if it does not.
+
+        Raises:
+            InputError: for other files, or if pyarrow is not installed.
+        """
+        super().__init__(parts, elements)
+        self._robot, self._joints = robot_type, robots().get(robot_type, {})
+
+    def joint_of(self, column: str) -> str:
+        """Return the joint with known servos that a column is named after; empty if there is none."""
+        return next((joint for joint in self._joints if _is_of(joint, column)), "")
+
+    def servo_of(self, column: str, supply: float | None) -> str:
+        """Return the servo of the joint that a column is named after.
+
+        Args:
+            column: Name of the column.
+            supply: Supply of the arm [V]; None if it is not known.
+
+        Raises:
+            InputError: with the option to add, if the data set and the supply do not determine the servo.
+        """
+        joint = self.joint_of(column)
+        if not joint:
+            robot = f"robot_type {shown(self._robot[:40])}" if self._robot else "no robot_type"
+            raise InputError(f"{shown(column)} has no known servo, meta/info.json states {robot}: add --servo")
+        possible = [load_servo(name) for name in self._joints[joint]]
+        fitting = [spec.name for spec in possible if supply is not None and spec.runs_on(supply)]
+        if len(fitting) == 1:
+            return fitting[0]
+        servos = " or ".join(f"{s.name} ({s.supply_range[0]:g} to {s.supply_range[1]:g} V)" for s in possible)
+        remedy = "add the arm's supply, --supply-voltage V" if supply is None else "check --supply-voltage"
+        raise InputError(f"{joint} of {self._robot} has {servos}: {remedy}, or add --servo")
+
+
+@cache
+def robots() -> Mapping[str, Mapping[str, Sequence[str]]]:
+    """Return the servos that each joint may have, by type of robot and name of the joint."""
+    arms = tomllib.loads((files(resources) / "lerobot.toml").read_text("utf-8"))
+    return {robot: arm["joints"] for arm in arms.values() for robot in arm["robot_types"]}
+
+
+def _is_of(motor: str, column: str) -> bool:
+    """Return True for a column that is named after a motor, as in "action.left_elbow_flex.pos"."""
+    return re.search(rf"(?<![^\W_]){re.escape(motor)}(?![^\W_])", column) is not None
+
+
+def open_dataset(folder: Path) -> Dataset:
     """Open a data set; elements of its features have the names that it gives, as in "action.elbow_flex.pos".
 
     Raises:
@@ -35,7 +96,8 @@ def open_dataset(folder: Path) -> ParquetTable:
     parts = sorted(folder.glob("data/*/*.parquet"))
     if not is_object(features) or not parts:
         raise InputError("not a LeRobot data set: meta/info.json names no features, or there is no data/*/*.parquet")
-    return ParquetTable(parts, {name: _names(feature) for name, feature in features.items()})
+    names = {name: _names(feature) for name, feature in features.items()}
+    return Dataset(parts, names, str(info.get("robot_type") or ""))
 
 
 def _names(feature: Any) -> list[str]:
@@ -101,7 +163,7 @@ def calibrated(columns: Mapping[str, Column], calibration: Mapping[str, Column])
     found = dict(columns)
     for channel in ("goal_position", "position"):
         for motor, unit in calibration.items():
-            if channel in found and re.search(rf"(?<![^\W_]){re.escape(motor)}(?![^\W_])", found[channel].name):
+            if channel in found and _is_of(motor, found[channel].name):
                 if found[channel].unit_text(""):
                     given = found[channel].unit_text(found[channel].unit)
                     raise InputError(

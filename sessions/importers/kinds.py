@@ -36,6 +36,8 @@ class UnknownTableError(NotARecordingError):
         """Pattern that the names of the tables share, as `--from-name` takes it; empty if they share none."""
         self.servo = ""
         """Servo that their names begin with; empty if there is none."""
+        self.servo_by_supply = False
+        """True if the table's robot and the supply determine the servo."""
 
 
 @dataclass(frozen=True)

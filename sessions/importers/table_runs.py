@@ -37,7 +37,7 @@ from sessions.importers.columns import (
     parse_columns,
     units_of,
 )
-from sessions.importers.datasets import calibrated
+from sessions.importers.datasets import Dataset, calibrated
 from sessions.importers.kinds import UnknownTableError
 from sessions.importers.names import FACTS, FIELD, facts_from_name, stem
 from sessions.importers.plausible import check_plausible
@@ -127,7 +127,7 @@ def read_runs(table: Table, path: Path, request: TableImport) -> list[Recording]
     shift = 0 if request.goal_shift == "auto" else request.goal_shift
     columns, noted = _with_stated_units(table, calibrated(request.columns, request.calibration))
     _check_goal_name(columns)
-    facts = _facts(path, request)
+    facts = _facts(table, path, request)
     servo = load_servo(str(facts["servo"]))
     bench, settings = _conditions(facts, servo)
     doubt = doubtful_supply(servo, settings.supply_voltage)
@@ -192,9 +192,12 @@ def _noting(recordings: list[Recording], refused: Mapping[str, str]) -> list[Rec
     return recordings
 
 
-def _facts(path: Path, request: TableImport) -> dict[str, float | str]:
+def _facts(table: Table, path: Path, request: TableImport) -> dict[str, float | str]:
     """Return the facts of a file's runs; raises InputError if one is missing."""
     facts = {**request.facts, **facts_from_name(stem(path), request.name_pattern)}
+    if "servo" not in facts and isinstance(table, Dataset) and "position" in request.columns:
+        supply = facts.get("supply_voltage")
+        facts["servo"] = table.servo_of(request.columns["position"].name, None if supply is None else float(supply))
     for fact, value in required_facts(request.columns).items():
         if fact not in facts:
             raise InputError(f"{fact} is not given: add --{fact} {value}, or {{{fact}}} to --from-name")
@@ -348,6 +351,8 @@ def unknown_table(table: Table) -> UnknownTableError:
         table.head(PREVIEWED),
         columns_text(guess),
     )
+    if isinstance(table, Dataset) and "position" in guess and table.joint_of(guess["position"].name):
+        error.servo_by_supply = True
     if "time" in guess:
         error.rows_option = guess_rows(table, guess["time"].name, [column.name for column in guess.values()])
     return error
@@ -365,6 +370,9 @@ def suggested_command(
     entries += [f"{channel.removesuffix('_position')}=COLUMN" for channel in missing_channels(guess)]
     pattern = request.name_pattern or error.pattern
     known = {**required_facts(guess), **({"servo": error.servo} if error.servo else {}), **request.facts}
+    if error.servo_by_supply and not error.servo and "servo" not in request.facts:
+        known.pop("servo")
+        known.setdefault("supply_voltage", "V")
     in_name = FIELD.findall(pattern)
     options = {"columns": ",".join(entries), **{key.replace("_", "-"): text for key, text in error.rows_option.items()}}
     options |= {fact.replace("_", "-"): str(value) for fact, value in known.items() if fact not in in_name}

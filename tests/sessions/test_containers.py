@@ -17,7 +17,7 @@ from sessions import Session, import_paths
 from sessions.importers import TableImport, UnknownTableError
 from sessions.importers.bags import _numbers
 from sessions.importers.columns import Column, guess_columns, parse_columns
-from sessions.importers.datasets import _names, calibrated, read_calibration
+from sessions.importers.datasets import _names, calibrated, read_calibration, robots
 from sessions.importers.rows import guess_rows
 from sessions.importers.tables import open_table
 
@@ -104,6 +104,93 @@ def test_the_command_proposed_for_a_data_set_imports_it(dataset, tmp_path):
     assert (named["--split-by"], words[2]) == ("episode_index", str(dataset))
     runs = runs_of(dataset, named["--columns"], tmp_path / "s", split_by=named["--split-by"])
     np.testing.assert_allclose(runs[1].position, positions(1, 1) * DEGREE, atol=1e-6)
+
+
+GOALS = "time=timestamp,goal=action.{0}.pos:deg,position=observation.state.{0}.pos:deg"
+
+
+def with_robot(dataset, robot, names=JOINTS):
+    """The data set as one of another robot."""
+    info = json.loads((dataset / "meta/info.json").read_text())
+    for feature in ("action", "observation.state"):
+        info["features"][feature]["names"] = list(names)
+    info["robot_type"] = robot
+    (dataset / "meta/info.json").write_text(
+        json.dumps({key: value for key, value in info.items() if value is not None})
+    )
+    return dataset
+
+
+def servo_at(dataset, joint, home, **facts):
+    known = {name: value for name, value in FACTS.items() if name != "servo"} | {"kp": 16} | facts
+    request = TableImport(columns=parse_columns(GOALS.format(joint)), facts=known, split_by="episode_index")
+    import_paths([dataset], home, tables=request)
+    [settings] = {run.settings for run in Session.open(home).load_all()}
+    return settings.servo, settings.supply_voltage
+
+
+@pytest.mark.parametrize(
+    ("robot", "joint", "supply", "servo"),
+    [
+        ("so101_follower", "elbow_flex", 12.0, "sts3215"),
+        ("so101_follower", "elbow_flex", 5.0, "sts3215_7v4"),
+        ("so100", "shoulder_pan", 7.4, "sts3215_7v4"),
+        ("so101_leader", "elbow_flex", 5.0, "sts3215_c044"),
+        ("so101_leader", "wrist_roll", 5.0, "sts3215_c046"),
+        ("bi_so_follower", "left_shoulder_pan", 12.0, "sts3215"),
+    ],
+)
+def test_the_robot_and_its_supply_state_the_servo(dataset, tmp_path, robot, joint, supply, servo):
+    with_robot(dataset, robot, (f"{joint}.pos", "gripper.pos"))
+    assert servo_at(dataset, joint, tmp_path / "s", supply_voltage=supply) == (servo, supply)
+
+
+@pytest.mark.parametrize(
+    ("robot", "joint", "facts", "line"),
+    [
+        ("so101_follower", "elbow_flex", {}, r"elbow_flex of so101_follower has sts3215_7v4 \(4 to 7.8 V\) or sts3215 "
+         r"\(9 to 13 V\): add the arm's supply, --supply-voltage V, or add --servo$"),
+        ("so101_leader", "elbow_flex", {}, r"elbow_flex of so101_leader has sts3215_c044 \(4 to 7.8 V\): add "),
+        ("so101_leader", "elbow_flex", {"supply_voltage": 12.0}, r"has sts3215_c044 \(4 to 7.8 V\): check --supply"),
+        ("so101_follower", "elbow_flex", {"supply_voltage": 24.0}, r": check --supply-voltage, or add --servo$"),
+        ("koch_follower", "elbow_flex", {"supply_voltage": 12.0}, r"observation.state.elbow_flex.pos has no known "
+         r"servo, meta/info.json states robot_type koch_follower: add --servo$"),
+        (None, "elbow_flex", {}, r"meta/info.json states no robot_type: add --servo$"),
+        ("so101_follower", "tail", {"supply_voltage": 12.0}, r"observation.state.tail.pos has no known servo, "),
+    ],
+)  # fmt: skip
+def test_what_does_not_state_the_servo_is_one_line_with_what_to_add(dataset, tmp_path, robot, joint, facts, line):
+    with_robot(dataset, robot, (f"{joint}.pos", "other.pos"))
+    with pytest.raises(InputError, match=line) as caught:
+        servo_at(dataset, joint, tmp_path / "s", **facts)
+    assert "\n" not in str(caught.value)
+    assert servo_at(dataset, joint, tmp_path / "s", servo="sts3250", supply_voltage=12.0)[0] == "sts3250"
+
+
+@pytest.mark.parametrize(("robot", "joint"), [(robot, joint) for robot, joints in robots().items() for joint in joints])
+def test_each_joint_of_a_known_robot_has_one_servo_for_a_supply(robot, joint):
+    """LeRobot's names of the joints; a kit runs on 5, 7.4 or 12 V."""
+    assert joint in ("shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll", "gripper")
+    possible = [load_servo(name) for name in robots()[robot][joint]]
+    fitting = {supply: [spec for spec in possible if spec.runs_on(supply)] for supply in (5.0, 7.4, 12.0)}
+    assert fitting[5.0] == fitting[7.4]
+    assert {len(specs) for specs in fitting.values()} == (
+        {1} if "follower" in robot or "leader" not in robot else {0, 1}
+    )
+    gears = {1: 191, 2: 345, 3: 191, 4: 147, 5: 147, 6: 147}  # of the leader, huggingface.co/docs/lerobot/so101
+    wanted = gears[[*robots()[robot]].index(joint) + 1] if "leader" in robot else 345
+    assert {spec.gear_ratio for spec in possible} == {wanted}
+
+
+def test_the_command_proposed_for_a_known_robot_asks_for_its_supply(dataset, tmp_path):
+    with pytest.raises(UnknownTableError) as caught:
+        import_paths([dataset], tmp_path / "s")
+    assert "--supply-voltage V" in str(caught.value)
+    assert "--servo" not in str(caught.value)
+    with pytest.raises(UnknownTableError) as caught:
+        import_paths([with_robot(dataset, "aloha")], tmp_path / "s")
+    assert "--servo SERVO" in str(caught.value)
+    assert "--supply-voltage" not in str(caught.value)
 
 
 MOTORS = {"shoulder_pan": (1, 0, 900, 3100), "elbow_flex": (3, 1, 1000, 3000), "gripper": (6, 0, 2000, 3500)}
