@@ -81,8 +81,9 @@ def test_a_variant_is_the_same_motor_behind_another_gear(name):
 
 def test_variants_report_one_model_number():
     spec = load_servo("sts3215")
-    others = {other.name for other in servos().values() if spec.is_variant_of(other)}
-    assert others == {"sts3215_7v4", "sts3215_c044", "sts3215_c046"}
+    others = {other.name: other for other in servos().values() if spec.is_variant_of(other)}
+    assert set(others) == {"sts3215_7v4", "sts3215_c044", "sts3215_c046"}
+    assert all(other.buses == spec.buses for other in others.values())
     assert [load_servo(f"STS3215-C0{number}").gear_ratio for number in (18, "01", 44, 46)] == [345, 345, 191, 147]
     unnumbered = replace(spec, model_number=0)
     assert not unnumbered.is_variant_of(replace(unnumbered, name="other"))
