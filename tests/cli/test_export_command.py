@@ -1,11 +1,14 @@
 """`bench export` of a model: names, files that are there, what is refused."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
 from bench_gui.cli import main
 from core.servo.model import ServoModel
+from core.servo.shipped import load_model
+from sessions import Session
 
 
 def export(folder, *words, to="c", model="mx106:m1"):
@@ -68,6 +71,29 @@ def test_a_missing_package_is_named_with_how_to_install_it(tmp_path, capsys, mon
     monkeypatch.setitem(sys.modules, "pydrake", None)
     assert export(tmp_path, "--check", to="drake") == 0
     assert "not checked: Drake is not installed here: pip install drake" in capsys.readouterr().out
+
+
+def test_models_of_several_joints_are_exported_under_their_names(tmp_path, bench, fails):
+    """Each is what an export of it alone with this name is; a path with an equals sign is one model."""
+    joints = {"shoulder_lift": "sts3215:m1", "elbow_flex": "sts3215:m4"}
+    words = [f"{joint}={model}" for joint, model in joints.items()]
+    rows = bench("export", *words, "--to", "mujoco", "-o", tmp_path / "arm", "--json").data
+    for (joint, model), row in zip(joints.items(), rows, strict=True):
+        one = bench("export", model, "--to", "mujoco", "-o", tmp_path / joint, "--name", joint, "--json").data
+        assert [Path(file).name for file in row["files"]] == [Path(file).name for file in one["files"]]
+        (xml,) = (tmp_path / joint).glob("*.servo.xml")
+        assert (tmp_path / "arm" / xml.name).read_text() == xml.read_text()
+        assert f'class="{joint}"' in xml.read_text()
+    titles = [line for line in (tmp_path / "arm/README.md").read_text().splitlines() if line.startswith("# ")]
+    assert [title.partition(": ")[0] for title in titles] == ["# shoulder_lift", "# elbow_flex"]
+    path = tmp_path / "a=b.json"
+    path.write_text(load_model("sts3215", "m1").to_json_text())
+    bench("export", path, "--to", "json", "-o", tmp_path / "json")
+    assert "write NAME=MODEL" in fails("export", *words, "--to", "mujoco", "-o", tmp_path / "x", "--name", "arm")
+    session = tmp_path / "lab"
+    Session.create(session)
+    assert "lab" in fails("export", words[0], f"a={session}", "--to", "mujoco", "-o", tmp_path / "y")
+    assert not (tmp_path / "y").exists()
 
 
 def test_our_own_file_is_checked_by_reading_it(tmp_path, capsys):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench_gui.cli.arguments import OR_EXAMPLE, any_number, model_from, positive_float, session_place
 from bench_gui.cli.session_runs import say_damage
@@ -17,6 +17,9 @@ from core.base.numbers import parse_number
 from core.base.words import counted
 from core.export.targets import TARGETS
 from core.servo.terms import FRICTION_MODELS
+
+if TYPE_CHECKING:
+    from core.servo.model import ServoModel
 
 SESSION_TARGETS = ("csv", "bam", "h5")
 WORDS = ("syntax", "friction", "drive", "missing")
@@ -29,13 +32,18 @@ EXAMPLES = """\
 examples:
   bench export xl330:m6 --to mujoco --check -o exported
   bench export result/m6.json --to c --kp 400 -o firmware
+  bench export shoulder_lift=a.json elbow_flex=b.json --to mujoco -o arm
   bench export session --to csv -o recordings"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `bench export`."""
     parser.add_argument(
-        "source", metavar="MODEL|SESSION", type=session_place, help=f"model file, shipped model, or session{OR_EXAMPLE}"
+        "source",
+        nargs="+",
+        metavar="MODEL|SESSION",
+        type=session_place,
+        help=f"model file, shipped model, or session{OR_EXAMPLE}; several models as NAME=MODEL, e.g. one per joint",
     )
     targets = dict.fromkeys((*TARGETS, *SESSION_TARGETS))
     parser.add_argument("--to", required=True, choices=targets, metavar="TARGET", help=", ".join(targets))
@@ -88,10 +96,25 @@ def _setting(text: str) -> tuple[str, float | str]:
 
 def run(arguments: argparse.Namespace) -> None:
     """Export and print the written files."""
-    if _is_session(arguments.source):
-        _export_session(arguments)
-    else:
-        _export_model(arguments)
+    sources: list[str] = arguments.source
+    if len(sources) == 1 and _is_session(sources[0]):
+        _export_session(arguments, sources[0])
+        return
+    named = [_named(text) for text in sources]
+    if arguments.name and len(named) > 1:
+        raise ExportError("--name names one model; for several, write NAME=MODEL")
+    if arguments.to not in TARGETS:
+        raise ExportError(f"a model cannot be exported to {arguments.to}; there are {', '.join(TARGETS)}")
+    models = [(name or arguments.name, model_from(source)) for name, source in named]
+    rows = [_export_model(arguments, model, name) for name, model in models]
+    if arguments.json:
+        print_json(rows if len(rows) > 1 else rows[0])
+
+
+def _named(text: str) -> tuple[str | None, str]:
+    """Split NAME=MODEL; the name of a lone MODEL is None."""
+    name, equals, source = text.partition("=")
+    return (name, source) if equals and name.isidentifier() and not Path(text).exists() else (None, text)
 
 
 def _is_session(source: str) -> bool:
@@ -101,10 +124,10 @@ def _is_session(source: str) -> bool:
     return path.is_dir() or (path.suffix == ".h5" and not shipped)
 
 
-def _export_session(arguments: argparse.Namespace) -> None:
+def _export_session(arguments: argparse.Namespace, source: str) -> None:
     from sessions import Session, export_bam, export_csv, export_single
 
-    session = Session.open(arguments.source)
+    session = Session.open(source)
     output = Path(arguments.output)
     if arguments.to == "csv":
         files = export_csv(session, None, output)
@@ -112,7 +135,7 @@ def _export_session(arguments: argparse.Namespace) -> None:
         files = export_bam(session, None, output)
     elif arguments.to == "h5":
         output.mkdir(parents=True, exist_ok=True)
-        target = output / f"{Path(arguments.source).resolve().stem}.h5"
+        target = output / f"{Path(source).resolve().stem}.h5"
         export_single(session, target)
         files = [target]
     else:
@@ -125,15 +148,13 @@ def _export_session(arguments: argparse.Namespace) -> None:
         print(f"{counted(len(files), 'file')} written to {output}")
 
 
-def _export_model(arguments: argparse.Namespace) -> None:
+def _export_model(arguments: argparse.Namespace, model: ServoModel, name: str | None) -> dict[str, Any]:
+    """Export one model, print what was written unless JSON is asked for, and return it as JSON."""
     from bench_gui.headless.exporting import check_files
     from core.export import export_model
 
-    if arguments.to not in TARGETS:
-        raise ExportError(f"a model cannot be exported to {arguments.to}; there are {', '.join(TARGETS)}")
-    model = model_from(arguments.source)
     options = _options(arguments)
-    name, folder = arguments.name, Path(arguments.output)
+    folder = Path(arguments.output)
     result = export_model(model, arguments.to, arguments.output, name=name, force=arguments.force, **options)
     if not arguments.json:
         for file in result.files:
@@ -146,22 +167,17 @@ def _export_model(arguments: argparse.Namespace) -> None:
             checked = check_files(model, arguments.to, folder, options, name)
         except NotChecked as error:
             not_checked = str(error)
-    if arguments.json:
-        print_json(
-            {
-                "files": [str(file) for file in result.files],
-                "notes": list(result.notes),
-                "checked_mrad": None if checked is None else checked.mean_mrad,
-                "checked": None
-                if checked is None
-                else {"how": checked.statement, "worst_mrad": checked.worst_mrad, "mrad": dict(checked.errors)},
-                "not_checked": not_checked if checked is None else None,
-            }
-        )
-    elif checked is not None:
-        print(checked.statement)
-    else:
-        print(f"not checked: {not_checked}")
+    if not arguments.json:
+        print(f"not checked: {not_checked}" if checked is None else checked.statement)
+    return {
+        "files": [str(file) for file in result.files],
+        "notes": list(result.notes),
+        "checked_mrad": None if checked is None else checked.mean_mrad,
+        "checked": None
+        if checked is None
+        else {"how": checked.statement, "worst_mrad": checked.worst_mrad, "mrad": dict(checked.errors)},
+        "not_checked": not_checked if checked is None else None,
+    }
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
