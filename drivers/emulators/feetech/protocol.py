@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from drivers.emulators.serial_bus.device import Device, Reply
 from drivers.emulators.serial_bus.packet import BROADCAST, Instruction, Packet
-from drivers.emulators.serial_bus.protocol1 import CHANGING, Reader1, status, sync_write, write
+from drivers.emulators.serial_bus.protocol1 import Reader1, status, sync_write, write
 from drivers.emulators.serial_bus.registers import Refusal
 
 __all__ = ["Reader1", "execute", "write"]
@@ -30,23 +30,24 @@ def execute(packet: Packet, devices: Sequence[Device], muted: Collection[int], n
         sync_write(packet.parameters, devices)
     elif packet.instruction == Instruction.SYNC_READ:
         replies = _sync_read(packet.parameters, devices)
-    elif packet.id != BROADCAST or packet.instruction in (*CHANGING, Instruction.PING):
+    else:
         replies = [reply for device in meant if (reply := _single(packet, device, now)) is not None]
-        if packet.id == BROADCAST and packet.instruction != Instruction.PING:
-            return []
-    heard = [reply for reply in replies if reply.device.id not in muted]
-    return _garbled(heard) if packet.instruction != Instruction.SYNC_READ else heard
+        if packet.id == BROADCAST:
+            # Its answers come in the order of the IDs; when, no source says.
+            pinged = sorted(replies, key=lambda reply: reply.device.id) * (packet.instruction == Instruction.PING)
+            replies = [replace(reply, slot=reply.device.id) for reply in pinged]
+    return _collided([reply for reply in replies if reply.device.id not in muted])
 
 
-def _garbled(replies: list[Reply]) -> list[Reply]:
-    """Return what arrives when several servos answer at once: one answer, in part of the cases damaged."""
-    if len(replies) < 2:
-        return replies
-    packet = replies[0].packet
-    if _chance.random() < GARBLED:
-        other = replies[1].packet.ljust(len(packet), b"\xff")
-        packet = bytes(one & another for one, another in zip(packet, other, strict=False))[:-1] + b"\x00"
-    return [replace(replies[0], packet=packet)]
+def _collided(replies: list[Reply]) -> list[Reply]:
+    """Return one of the answers that servos with the same ID send at once, in part of the cases damaged."""
+    heard: dict[int, Reply] = {}
+    for reply in replies:
+        first = heard.setdefault(reply.device.id, reply)
+        if first is not reply and _chance.random() < GARBLED:
+            mixed = bytes(one & other for one, other in zip(first.packet, reply.packet, strict=False))
+            heard[reply.device.id] = replace(first, packet=mixed[:-1] + b"\x00")
+    return list(heard.values())
 
 
 def _answer(device: Device, data: bytes = b"") -> Reply:
@@ -60,7 +61,7 @@ def _read(device: Device, parameters: bytes) -> Reply | None:
 
 def _single(packet: Packet, device: Device, now: float) -> Reply | None:
     """Execute a packet on one servo. What it cannot carry out it ignores, without a word."""
-    id, parameters = device.id, packet.parameters
+    id, parameters, answers = device.id, packet.parameters, device.registers["status_return_level"]
     if packet.instruction == Instruction.PING:
         return _answer(device)
     if packet.instruction == Instruction.READ:
@@ -75,7 +76,7 @@ def _single(packet: Packet, device: Device, now: float) -> Reply | None:
         device.factory_reset(now, keep=("id", "baud_rate"))
     else:
         return None
-    return Reply(device, status(id, device.error_bits)) if device.registers["status_return_level"] else None
+    return Reply(device, status(id, device.error_bits)) if answers else None
 
 
 def _sync_read(parameters: bytes, devices: Sequence[Device]) -> list[Reply]:

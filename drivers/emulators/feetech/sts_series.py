@@ -27,6 +27,8 @@ SPEED_STEP = 50
 """Steps of the reported velocity [counts/s]."""
 VELOCITY_GAINS = (100.0, 1920.0)
 """Velocity P and I Gain of the X series, in place of an unknown law."""
+DUTY_SIGN = 1024
+"""Bit of the goal time, in PWM mode a duty cycle, for one towards larger positions."""
 OVERLOAD = "overload"
 TIME_UNIT = 0.01
 """Unit of the protection time [s]."""
@@ -142,13 +144,14 @@ class StsDevice(Device):
         duty = registers["torque_limit"] / self.duty_steps
         goal: PlantGoal
         if registers["operating_mode"] == PWM:
-            wanted = -registers["goal_time"] / self.duty_steps
+            magnitude = registers["goal_time"] % DUTY_SIGN / self.duty_steps
+            wanted = magnitude if registers["goal_time"] & DUTY_SIGN else -magnitude
             self._end_overload(wanted)
             self._law, goal = None, DutyGoal(clamp(wanted, min(duty, self._left)))
         elif registers["operating_mode"] == VELOCITY:
-            self._law = goal = VelocityLaw(
-                plant, registers["moving_speed"] * self.velocity_unit, VELOCITY_GAINS, min(duty, self._left)
-            )
+            speed = registers["moving_speed"] * self.velocity_unit
+            self._end_overload(speed)
+            self._law = goal = VelocityLaw(plant, speed, VELOCITY_GAINS, min(duty, self._left))
         else:
             goal = self._position_goal(duty)
         self.mechanism.drive(goal)
@@ -160,7 +163,7 @@ class StsDevice(Device):
         duty = min(duty, self._left)
         speed = registers["moving_speed"] * self.velocity_unit or math.inf
         if registers["goal_time"]:
-            speed = abs(goal - plant.position) / (1e-3 * abs(registers["goal_time"]))
+            speed = abs(goal - plant.position) / (1e-3 * registers["goal_time"])
         acceleration = registers["goal_acceleration"] * ACCELERATION_COUNTS * self.position_step or math.inf
         if duty >= 1.0 and not math.isfinite(min(speed, acceleration)):
             self._law = None
@@ -173,6 +176,14 @@ class StsDevice(Device):
         return law
 
     # Errors and starting.
+
+    def factory_reset(self, now: float, keep: tuple[str, ...] = ()) -> None:
+        """Reset every register except some to its factory value, for good, and reboot."""
+        kept = {name: self._lasting[name] for name in keep}
+        self.registers.reset(self._lasting)
+        self._widen_voltage_limits()
+        self._lasting = {name: self.registers[name] for name in self._lasting} | kept
+        self.reboot(now)
 
     def _end_overload(self, direction: float) -> None:
         """End an overload by a command in the other direction."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from drivers.errors import CommandError
-
-from .conftest import instruction1, instruction2
+from tests.drivers.emulators.client import instruction1, instruction2
 
 PING = instruction2(1, 1)
 LED_ON = instruction2(1, 3, 65, 0, 1)

@@ -7,8 +7,7 @@ import pytest
 from drivers.emulators.dynamixel import EmulatedDynamixel
 from drivers.emulators.serial_bus import protocol1
 from drivers.emulators.serial_bus.packet import Instruction
-
-from .conftest import instruction1, instruction2, packet2
+from tests.drivers.emulators.client import instruction1, instruction2, packet2
 
 PING_1 = bytes.fromhex("FFFFFD00 01 0300 01 194E")
 PONG_1 = bytes.fromhex("FFFFFD00 01 0700 55 00 060426 655D")

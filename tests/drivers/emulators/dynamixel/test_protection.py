@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from drivers.emulators.dynamixel import EmulatedDynamixel
-
-from .conftest import instruction1, instruction2
+from tests.drivers.emulators.client import instruction1, instruction2
 
 TRIPPED = -1
 RANGE = 4

@@ -11,8 +11,7 @@ from drivers.emulators.dynamixel import DynamixelEmulation, EmulatedDynamixel
 from drivers.emulators.serial_bus.registers import Refusal, Registers
 from drivers.serial_bus.table import load_table
 from drivers.simulated.hand import SharedHand
-
-from .conftest import instruction1, instruction2
+from tests.drivers.emulators.client import instruction1, instruction2
 
 RANGE, LENGTH, LIMIT, ACCESS = 4, 5, 6, 7
 ANGLE_LIMIT1, RANGE1, INSTRUCTION1 = 0x02, 0x08, 0x40

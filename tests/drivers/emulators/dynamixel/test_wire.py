@@ -14,9 +14,8 @@ from drivers.emulators.dynamixel import DynamixelEmulation, EmulatedDynamixel
 from drivers.emulators.serial_bus.line import Line
 from drivers.emulators.serial_bus.wire import same_rate
 from drivers.simulated.hand import SharedHand
+from tests.drivers.emulators.client import instruction1, instruction2
 from tests.waiting import wait_until
-
-from .conftest import instruction1, instruction2
 
 PING = instruction2(1, 1)
 PONG = 14
