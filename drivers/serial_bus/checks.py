@@ -21,7 +21,7 @@ def _library(name: str) -> MachineCheck:
     try:
         return MachineCheck(name, "ok", version(name))
     except PackageNotFoundError:
-        return MachineCheck(name, "note", "not installed; Dynamixel and Feetech servos cannot be used", install("dynamixel"))
+        return MachineCheck(name, "note", "not installed; Dynamixel and Feetech need it", install("dynamixel"))
 
 
 def _ports() -> list[MachineCheck]:
