@@ -82,6 +82,7 @@ class Tour:
         self.fleet()
         self.go_wrong()
         self.emulate()
+        self.feetech()
         self.window.leave()
 
     # Steps.
@@ -280,6 +281,25 @@ class Tour:
             self.run_for(0.5)
         self.write(f"emulator_{self.theme}", dialog)
         dialog.close()
+
+    def feetech(self) -> None:
+        """An emulated Feetech servo, connected."""
+        controller, view = self.controller, self.window.bench
+        controller.servo.disconnect_servo()
+        controller.connecting.emulation.stop()
+        self.window.show_task(BENCH)
+        view.emulate()
+        dialog = view.emulation_dialog
+        assert dialog is not None
+        dialog.bus.setCurrentIndex(dialog.bus.findData("feetech"))
+        dialog.bus.activated.emit(dialog.bus.currentIndex())
+        self.click(dialog.start_button)
+        self.until(dialog.use_button.isEnabled, "emulator")
+        self.click(dialog.use_button)
+        self.click(view.connect_button)
+        self.until(lambda: controller.servo.view.state is ServoState.READY, "connect")
+        self.run_for(1.0)
+        self.save("feetech")
 
     # Tools.
 
