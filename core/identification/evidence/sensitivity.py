@@ -18,7 +18,7 @@ import numpy as np
 from core.base.arrays import Array
 from core.identification.evidence.model import NORMAL_95, Evidence, ParameterEvidence
 from core.identification.request import tunable_parameters
-from core.identification.runs.conditions import missing_conditions
+from core.identification.runs.conditions import between_samples, missing_conditions
 from core.identification.search.objective import DIVERGED, Batch
 from core.identification.search.prior import catalogue_width
 from core.motion.recording import Recording
@@ -199,6 +199,8 @@ def judge(
     errors = np.sqrt(np.square(errors) + np.square(errors_of_rounding(found, model.spec.encoder_step)))
     for variant in variants(model):
         errors = errors + np.abs(shift_of_optimum(found, variant, recordings, **options)) / NORMAL_95
+    if blurred := between_samples(model, recordings):
+        errors = errors + np.abs(shift_of_optimum(found, model, blurred, **options)) / NORMAL_95
     errors = _at_most_half(errors, found.widths)
     if scatter:
         missed = np.square(np.array(scatter) - here).mean(axis=0)

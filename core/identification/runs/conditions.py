@@ -196,10 +196,7 @@ def missing_conditions(model: ServoModel, recordings: Sequence[Recording]) -> tu
 def _coarse_drive(model: ServoModel, recordings: Sequence[Recording]) -> list[str]:
     """Return that a measured channel, which drives the simulation, changes too much between two samples."""
     kind = model.control.command
-    measured = [
-        run for run in recordings if run.command.kind != kind and kind in MOTOR_CHANNELS and kind in run.channels
-    ]
-    driven = [run.commanded(kind).goal for run in measured]
+    driven = [run.commanded(kind).goal for run in recordings if _is_driven_by_measured(kind, run)]
     changes = [float(np.abs(np.diff(x)).mean() / max(np.abs(x - x.mean()).mean(), 1e-9)) for x in driven]
     if not changes or np.mean(changes) < COARSE:
         return []
@@ -209,6 +206,27 @@ def _coarse_drive(model: ServoModel, recordings: Sequence[Recording]) -> list[st
         "size from sample to sample, and friction and inertia take what is lost between them: log faster"
         + (", or drive from the duty cycle" if kind == "current" else "")
     ]
+
+
+def between_samples(model: ServoModel, recordings: Sequence[Recording]) -> list[Recording]:
+    """Return runs whose measured channel drives the simulation, with it half a sample blurred; none without such runs.
+
+    What a channel does between two samples is not known, and parameters take the difference.
+    """
+    kind = model.control.command
+    if not any(_is_driven_by_measured(kind, run) for run in recordings):
+        return []
+    found: list[Recording] = []
+    for run in recordings:
+        commanded = run.commanded(kind)
+        goal = commanded.goal
+        blurred = 0.5 * (goal + np.append(goal[1:], goal[-1])) if _is_driven_by_measured(kind, run) else goal
+        found.append(replace(commanded, channels={**commanded.channels, commanded.command.channel: blurred}))
+    return found
+
+
+def _is_driven_by_measured(kind: str, run: Recording) -> bool:
+    return run.command.kind != kind and kind in MOTOR_CHANNELS and kind in run.channels
 
 
 def unstated_releases(recordings: Sequence[Recording]) -> str:
