@@ -33,9 +33,9 @@ def execute(packet: Packet, devices: Sequence[Device], muted: Collection[int], n
     else:
         replies = [reply for device in meant if (reply := _single(packet, device, now)) is not None]
         if packet.id == BROADCAST:
-            # Its answers come in the order of the IDs; when, no source says.
-            pinged = sorted(replies, key=lambda reply: reply.device.id) * (packet.instruction == Instruction.PING)
-            replies = [replace(reply, slot=reply.device.id) for reply in pinged]
+            # Servos answer in the order of their IDs; how long each waits is not known.
+            in_turn = sorted(replies, key=lambda reply: reply.device.id)
+            replies = in_turn if packet.instruction == Instruction.PING else []
     return _collided([reply for reply in replies if reply.device.id not in muted])
 
 
