@@ -135,6 +135,7 @@ class ControlTable:
     modes: Mapping[str, int]
     """Mode to the value of `mode_register`."""
     mode_register: str
+    """"" if none holds the mode."""
     hardware_errors: Mapping[str, int]
     """Error to its bit of hardware_error_status, or in protocol 1 of the error byte."""
 
@@ -150,7 +151,7 @@ class ControlTable:
         for entry in ("position_counts", "position_centre", "velocity", "voltage", "duty_steps", "current_centre"):
             if entry not in self.units:
                 raise ModelError(f"control table {self.name}: units: {entry!r} is missing")
-        named = [*self.reading.values(), *self.gains.values(), self.mode_register, *ALWAYS]
+        named = [*self.reading.values(), *self.gains.values(), *filter(None, [self.mode_register]), *ALWAYS]
         for name in named:
             if name not in self.registers:
                 raise ModelError(f"control table {self.name}: register {name!r} is missing")

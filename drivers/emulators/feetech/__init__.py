@@ -2,6 +2,7 @@
 
 protocol                          their packets
 sts_series                        the STS and SMS series: lock, turns, profile, overload
+scs_series                        the SCS series: a potentiometer, big endian
 source, form                      the bus's description; its address
 """
 

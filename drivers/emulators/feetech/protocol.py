@@ -6,6 +6,7 @@ import random
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from drivers.emulators.feetech.scs_series import ScsDevice
 from drivers.emulators.serial_bus.device import Device, Reply
 from drivers.emulators.serial_bus.packet import BROADCAST, Instruction, Packet
 from drivers.emulators.serial_bus.protocol1 import Reader1, status, sync_write, write
@@ -25,17 +26,19 @@ def execute(packet: Packet, devices: Sequence[Device], muted: Collection[int], n
     meant = [device for device in devices if packet.id in (device.id, BROADCAST)]
     for device in meant:
         device.noticed(now)
+    asked_in_groups = [device for device in devices if not isinstance(device, ScsDevice)]
     replies: list[Reply] = []
     if packet.instruction == Instruction.SYNC_WRITE:
         sync_write(packet.parameters, devices)
     elif packet.instruction == Instruction.SYNC_READ:
-        replies = _sync_read(packet.parameters, devices)
+        replies = _sync_read(packet.parameters, asked_in_groups)
     else:
         replies = [reply for device in meant if (reply := _single(packet, device, now)) is not None]
         if packet.id == BROADCAST:
             # Servos answer in the order of their IDs; how long each waits is not known.
             in_turn = sorted(replies, key=lambda reply: reply.device.id)
-            replies = in_turn if packet.instruction == Instruction.PING else []
+            pinged = asked_in_groups if packet.instruction == Instruction.PING else []
+            replies = [reply for reply in in_turn if reply.device in pinged]
     return _collided([reply for reply in replies if reply.device.id not in muted])
 
 

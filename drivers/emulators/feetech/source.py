@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from drivers.emulators.feetech.scs_series import ScsDevice
 from drivers.emulators.feetech.sts_series import StsDevice
 from drivers.emulators.serial_bus.device import Device
 from drivers.emulators.serial_bus.source import EmulatedServo, SerialEmulation
@@ -27,7 +28,7 @@ class FeetechEmulation(SerialEmulation):
     """Description of an emulated bus, on which several servos may have one ID."""
 
     bus: ClassVar = "feetech"
-    series: ClassVar[Mapping[str, type[Device]]] = {"sts": StsDevice}
+    series: ClassVar[Mapping[str, type[Device]]] = {"sts": StsDevice, "scs": ScsDevice}
     servos: tuple[EmulatedServo, ...] = (EmulatedFeetech(),)
     drops_locked: bool = False
     starts_driven: bool = False

@@ -30,8 +30,6 @@ VELOCITY_GAINS = (100.0, 1920.0)
 DUTY_SIGN = 1024
 """Bit of the goal time, in PWM mode a duty cycle, for one towards larger positions."""
 OVERLOAD = "overload"
-TIME_UNIT = 0.01
-"""Unit of the protection time [s]."""
 
 
 class StsDevice(Device):
@@ -40,6 +38,10 @@ class StsDevice(Device):
     bus: ClassVar = "feetech"
     bauds: ClassVar = {0: 1_000_000, 1: 500_000, 2: 250_000, 3: 128_000, 4: 115200, 5: 76800, 6: 57600, 7: 38400}
     ranges: ClassVar = {}
+    output_limit: ClassVar = "torque_limit"
+    """Register that caps its output."""
+    time_unit: ClassVar = 0.01
+    """Unit of the protection time [s]."""
 
     def __init__(self, *arguments: Any, drops_locked: bool = False, starts_driven: bool = False) -> None:
         """Create a servo.
@@ -59,13 +61,17 @@ class StsDevice(Device):
         """Return its address on a port."""
         return f"{super().address(path)}?servo={self.spec.name}"
 
+    @property
+    def _mode(self) -> int:
+        return self.registers["operating_mode"]
+
     # Positions within a turn.
 
     @property
     def position_counts(self) -> int:
         """Present position as in its register."""
         registers = self.registers
-        offset = registers["homing_offset"] if registers["operating_mode"] == POSITION else 0
+        offset = registers["homing_offset"] if self._mode == POSITION else 0
         whole = round(self.mechanism.position / self.position_step) + self.centre - offset
         return whole if registers["phase"] & FULL_ANGLE else whole % 4096
 
@@ -88,7 +94,8 @@ class StsDevice(Device):
         registers["present_load"] = -round(clamp(duty, 1.0) * self.duty_steps)
         registers["present_voltage"] = round(supply / self.voltage_unit)
         registers["present_temperature"] = round(mechanism.temperature)
-        registers["present_current"] = round(abs(current) / self.current_unit)
+        if "present_current" in registers:
+            registers["present_current"] = round(abs(current) / self.current_unit)
         registers["status"] = self.error_bits
         registers["moving"] = int(abs(speed) >= SPEED_STEP)
 
@@ -128,9 +135,9 @@ class StsDevice(Device):
         elif set(before) & self._driving:
             self._drive()
 
-    _driving = frozenset(
-        ("torque_enable", "goal_position", "goal_time", "moving_speed", "goal_acceleration", "torque_limit")
-    ) | {"operating_mode", "homing_offset", "min_position_limit", "max_position_limit"}
+    _driving = frozenset(("torque_enable", "goal_position", "goal_time", "moving_speed", "goal_acceleration")) | {
+        "torque_limit", "max_torque", "operating_mode", "homing_offset", "min_position_limit", "max_position_limit"
+    }  # fmt: skip
     """Registers that change the drive of the motor."""
 
     # Driving.
@@ -141,14 +148,14 @@ class StsDevice(Device):
 
     def _drive(self) -> None:
         registers, plant = self.registers, self.mechanism.plant
-        duty = registers["torque_limit"] / self.duty_steps
+        duty = registers[self.output_limit] / self.duty_steps
         goal: PlantGoal
-        if registers["operating_mode"] == PWM:
+        if self._mode == PWM:
             magnitude = registers["goal_time"] % DUTY_SIGN / self.duty_steps
             wanted = magnitude if registers["goal_time"] & DUTY_SIGN else -magnitude
             self._end_overload(wanted)
             self._law, goal = None, DutyGoal(clamp(wanted, min(duty, self._left)))
-        elif registers["operating_mode"] == VELOCITY:
+        elif self._mode == VELOCITY:
             speed = registers["moving_speed"] * self.velocity_unit
             self._end_overload(speed)
             self._law = goal = VelocityLaw(plant, speed, VELOCITY_GAINS, min(duty, self._left))
@@ -195,7 +202,7 @@ class StsDevice(Device):
         duty, now = self.mechanism.electrics[1], timing.now()
         if not self.driven or abs(duty) < 0.01 * registers["overload_torque"]:
             self._since = now
-        if now - self._since > TIME_UNIT * registers["protection_time"] and self._left == 1.0:
+        if now - self._since > self.time_unit * registers["protection_time"] and self._left == 1.0:
             self._left, self._overloaded = 0.01 * registers["protective_torque"], duty
             self._drive()
         bits = self.error_bits & ~(1 << registers.table.hardware_errors[OVERLOAD])
@@ -224,7 +231,7 @@ class StsDevice(Device):
         """Time at which its output was last below the overload torque [s]."""
         self._left, self._overloaded = 1.0, 0.0
         """Share of the output that an overload leaves, and the duty cycle that caused it."""
-        self.registers["torque_limit"] = self.registers["max_torque"]
+        self.registers[self.output_limit] = self.registers["max_torque"]
         self.registers["goal_position"] = self.position_counts
         if self._starts_driven:
             self.registers["torque_enable"] = 1

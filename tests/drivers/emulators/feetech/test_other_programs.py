@@ -197,6 +197,56 @@ bench> get torque_enable id=5
 0
 """
 
+SCSCL = """
+>>> from scservo_sdk import *
+>>> import scservo_sdk; scservo_sdk.port_handler.LATENCY_TIMER = 500
+>>> port = PortHandler(PORT); sdk = scscl(port)
+>>> port.openPort()
+True
+>>> [sdk.ping(id) for id in (1, 2)]
+[(1284, 0, 0), (1284, 0, 0)]
+>>> sdk.ReadPos(1), sdk.ReadPosSpeed(2), sdk.ReadMoving(1)
+((512, 0, 0), (512, 0, 0, 0), (0, 0, 0))
+>>> sdk.LockEprom(1), sdk.write1ByteTxRx(1, 21, 16), sdk.read1ByteTxRx(1, 21)
+((0, 0), (0, 0), (15, 0, 0))
+>>> sdk.unLockEprom(1), sdk.write1ByteTxRx(1, 21, 16), sdk.read1ByteTxRx(1, 21)
+((0, 0), (0, 0), (16, 0, 0))
+>>> sdk.WritePos(1, 600, 0, 100), wait(lambda: sdk.ReadPos(1)[0] > 580)
+((0, 0), True)
+>>> [sdk.SyncWritePos(id, 450, 0, 0) for id in (1, 2)], sdk.groupSyncWrite.txPacket()
+([True, True], 0)
+>>> wait(lambda: max(sdk.ReadPos(id)[0] for id in (1, 2)) < 470)
+True
+>>> sdk.RegWritePos(1, 512, 0, 0), sdk.read2ByteTxRx(1, 42), sdk.RegAction(), sdk.read2ByteTxRx(1, 42)
+((0, 0), (450, 0, 0), 0, (512, 0, 0))
+>>> sdk.unLockEprom(2), sdk.PWMMode(2), sdk.WritePWM(2, -1000), wait(lambda: sdk.ReadPos(2)[0] > 560)
+((0, 0), (0, 0), (0, 0), True)
+>>> [sdk.write1ByteTxRx(id, 40, 0) for id in (1, 2)]
+[(0, 0), (0, 0)]
+"""
+
+LEROBOT_SCS = """
+>>> from lerobot.motors import Motor, MotorCalibration, MotorNormMode
+>>> from lerobot.motors.feetech import FeetechMotorsBus
+>>> motors = {name: Motor(id, "scs0009", MotorNormMode.RANGE_0_100) for id, name in ((1, "index"), (2, "thumb"))}
+>>> bus = FeetechMotorsBus(PORT, motors, protocol_version=1)
+>>> bus.port_handler.setPacketTimeout = lambda length: bus.port_handler.setPacketTimeoutMillis(1000)
+>>> bus.connect()
+>>> bus.disable_torque(); bus.configure_motors()
+>>> [bus.read("Present_Position", name, normalize=False) for name in motors]
+[512, 512]
+>>> of = lambda id: MotorCalibration(id, drive_mode=0, homing_offset=0, range_min=300 + id, range_max=700)
+>>> bus.write_calibration({"index": of(1), "thumb": of(2)})
+>>> bus.is_calibrated, bus.read_calibration()["thumb"]
+(True, MotorCalibration(id=2, drive_mode=0, homing_offset=0, range_min=302, range_max=700))
+>>> bus.enable_torque(); bus.sync_write("Goal_Position", {"index": 60.0, "thumb": 40.0})
+>>> wait(lambda: bus.read("Present_Position", "index") > 57), wait(lambda: bus.read("Present_Position", "thumb") < 43)
+(True, True)
+>>> bus.disconnect()
+bench> get torque_enable id=2
+0
+"""
+
 
 def found(name: str) -> Distribution | None:
     """The distribution in one of the folders, or among the installed ones."""
@@ -204,11 +254,14 @@ def found(name: str) -> Distribution | None:
 
 
 @pytest.fixture
-def emulator():
-    """Two servos, of which the second one hangs at 1948; both drop writes to a locked EEPROM."""
-    servos = (EmulatedFeetech(id=1), EmulatedFeetech(id=2, registers={"homing_offset": 100}))
-    with EmulatorProcess(FeetechEmulation(servos=servos, drops_locked=True)) as emulator:
-        yield emulator
+def sts() -> tuple[EmulatedFeetech, ...]:
+    """The second one hangs at 1948."""
+    return EmulatedFeetech(id=1), EmulatedFeetech(id=2, registers={"homing_offset": 100})
+
+
+@pytest.fixture
+def scs(scs0009) -> tuple[EmulatedFeetech, ...]:
+    return EmulatedFeetech(servo=scs0009, id=1), EmulatedFeetech(servo=scs0009, id=2)
 
 
 def replayed(transcript: str, emulator: EmulatorProcess, folders: list[str]) -> Iterator[str]:
@@ -236,17 +289,22 @@ def replayed(transcript: str, emulator: EmulatorProcess, folders: list[str]) -> 
 
 
 @pytest.mark.parametrize(
-    ("needed", "transcript"),
+    ("needed", "servos", "transcript"),
     [
-        pytest.param(["feetech-servo-sdk"], FEETECH_SERVO_SDK, id="feetech-servo-sdk"),
-        pytest.param(["ftservo-python-sdk"], FTSERVO_PYTHON_SDK, id="ftservo-python-sdk"),
-        pytest.param(["lerobot", "feetech-servo-sdk"], LEROBOT, id="lerobot"),
+        pytest.param(["feetech-servo-sdk"], "sts", FEETECH_SERVO_SDK, id="feetech-servo-sdk"),
+        pytest.param(["ftservo-python-sdk"], "sts", FTSERVO_PYTHON_SDK, id="ftservo-python-sdk"),
+        pytest.param(["ftservo-python-sdk"], "scs", SCSCL, id="ftservo-python-sdk, SCS"),
+        pytest.param(["lerobot", "feetech-servo-sdk"], "sts", LEROBOT, id="lerobot"),
+        pytest.param(["lerobot", "feetech-servo-sdk"], "scs", LEROBOT_SCS, id="lerobot, SCS"),
     ],
 )
-def test_a_program_works_with_emulated_servos(emulator, needed, transcript):
+def test_a_program_works_with_emulated_servos(request, needed, servos, transcript):
+    """These servos drop writes to a locked EEPROM."""
     folders = []
     for name in needed:
         if (distribution := found(name)) is None:
             pytest.skip(f"{name} is not installed in a folder of SERVOBENCH_FEETECH_SDKS")
         folders.append(str(distribution.locate_file("")))
-    assert list(replayed(transcript, emulator, folders)) == transcript.strip().splitlines()
+    emulation = FeetechEmulation(servos=request.getfixturevalue(servos), drops_locked=True)
+    with EmulatorProcess(emulation) as emulator:
+        assert list(replayed(transcript, emulator, folders)) == transcript.strip().splitlines()
