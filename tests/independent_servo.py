@@ -42,6 +42,7 @@ class _Numbers(NamedTuple):
     gain: float
     """Duty cycle per rad."""
     limit: float
+    current_limit: float
     supply: float
     kt: float
     resistance: float
@@ -62,10 +63,10 @@ class _Numbers(NamedTuple):
 
 @njit(cache=True)
 def _torques(n, goal, driven, q, v):
-    """Motor torque of the voltage law (eqs 12, 13) and gravity's [N·m]."""
+    """Motor torque of the voltage law (eqs 12, 13), its current limited, and gravity's [N·m]."""
     duty = min(max(n.gain * (goal - q), -n.limit), n.limit)
-    motor = n.kt / n.resistance * (duty * n.supply - n.kt * v) if driven else 0.0
-    return motor, -n.gravity_torque * math.sin(q)
+    current = min(max((duty * n.supply - n.kt * v) / n.resistance, -n.current_limit), n.current_limit)
+    return n.kt * current if driven else 0.0, -n.gravity_torque * math.sin(q)
 
 
 @njit(cache=True)
@@ -131,6 +132,8 @@ class IndependentServo:
     """Friction model that the values belong to."""
     values: Mapping[str, float]
     """Parameters by the names of published files, SI units; terms that are left out are 0."""
+    current_limit: float = math.inf
+    """Largest motor current that its firmware allows [A]."""
 
     def settings(self, gain: float) -> ServoSettings:
         """Settings with this gain of the position error [1/rad], at the nominal supply."""
@@ -163,6 +166,7 @@ class IndependentServo:
         return _Numbers(
             gain=control.error_gain * run.settings.kp,
             limit=control.output_limit,
+            current_limit=self.current_limit,
             supply=run.settings.supply_voltage,
             kt=values["kt"],
             resistance=values["R"],

@@ -198,8 +198,9 @@ class Exporter:
     Raises ExportError."""
     contacts: tuple[str, ...] = ("rigid",)
     """Contacts that the target can hold, see `core.servo.terms.CONTACTS`; other contacts are written as rigid."""
-    any_command: bool = False
-    """True if the target can hold a servo that is commanded by something else than an angle."""
+    any_law: bool = False
+    """True if the target can hold every control law: one commanded by something else than an angle, or with a current
+    limit."""
     engine: str = ""
     """Name of the engine that `check` runs; empty if the export is simulated here by the target's rules."""
     package: str = ""

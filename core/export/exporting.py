@@ -121,13 +121,15 @@ def _exporter(target: str, model: ServoModel) -> Exporter:
     exporter = exporters().get(target)
     if exporter is None:
         raise ExportError(f"no exporter for {target!r}; available: {', '.join(exporters())}")
-    if model.control.command != "position" and not exporter.any_command:
-        able = ", ".join(name for name, other in exporters().items() if other.any_command)
+    lacking: list[str] = []
+    if model.control.command != "position":
         words = COMMANDS[model.control.command].words
-        raise ExportError(
-            f"export to {target}: it takes goal angles only, and this servo is commanded by {words}; "
-            f"targets that take it: {able}"
-        )
+        lacking.append(f"it takes goal angles only, and this servo is commanded by {words}")
+    if model.control.current_limit:
+        lacking.append("it has no current limit, and this servo's control law has one")
+    if lacking and not exporter.any_law:
+        able = ", ".join(name for name, other in exporters().items() if other.any_law)
+        raise ExportError(f"export to {target}: {lacking[0]}; targets that take it: {able}")
     return exporter
 
 

@@ -7,7 +7,8 @@ firmware scales the written ones. A goal velocity limit of 1e9 rad/s never acts.
 has version 2, `contact` ("elastoplastic" or "elastoplastic_rational") and the numbers of `BRISTLE_NUMBERS`. A file
 whose law acts once a period (`control_period` above 0) has version 3, with or without such a contact. A servo that is
 not commanded by an angle has version 4: `command` (one of `core.servo.actuator.COMMANDS`), `command_unit`, and the
-numbers of `COMMAND_NUMBERS`. Its gains are per unit of the command.
+numbers of `COMMAND_NUMBERS`. Its gains are per unit of the command. If a number of `LATER_NUMBERS` has an effect, the
+file has version 5, with the numbers of `COMMAND_NUMBERS` and `LATER_NUMBERS`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 from core.base.errors import ExportError
 from core.export.files import printable
 from core.export.notes import zero_number
-from core.kernel.layout import Law, Slot
+from core.kernel.layout import NO_CURRENT_LIMIT, Law, Slot
 from core.servo.actuator import COMMANDS
 from core.servo.bench import Bench
 from core.servo.model import ServoModel
@@ -28,7 +29,7 @@ from core.servo.settings import ServoSettings
 STANDALONE = Path(__file__).parent / "standalone"
 """Folder of the stand-alone programs. It is not a package: they import only each other and are copied unchanged."""
 FORMAT = "servobench-servo"
-VERSION, VERSION_WITH_CONTACT, VERSION_WITH_PERIOD, VERSION_WITH_COMMAND = 1, 2, 3, 4
+VERSION, VERSION_WITH_CONTACT, VERSION_WITH_PERIOD, VERSION_WITH_COMMAND, VERSION_WITH_LATER = 1, 2, 3, 4, 5
 """Programs of version 1 compute only a rigid contact and a law that acts in every step; they refuse the others."""
 _OF_THE_BENCH = (Slot.ANGLE_OFFSET, Slot.INERTIA, Slot.GRAVITY_TORQUE)
 _OF_THE_INTEGRATOR = (Slot.VELOCITY_AFTER, Slot.VELOCITY_LIMIT)
@@ -36,10 +37,12 @@ BRISTLE_NUMBERS = (Slot.BRISTLE_STIFFNESS, Slot.BRISTLE_DAMPING)
 """Numbers that an elastoplastic contact adds to `NUMBERS`."""
 COMMAND_NUMBERS = (Slot.ANGLE_IGNORED, Slot.SPEED_FEEDBACK)
 """Numbers that another command than an angle adds to `NUMBERS`; both are 0 for an angle."""
-_ADDED = (*BRISTLE_NUMBERS, *COMMAND_NUMBERS)
+LATER_NUMBERS = {Slot.CURRENT_LIMIT: NO_CURRENT_LIMIT}
+"""Numbers that were added after `COMMAND_NUMBERS`, and the value at which each has no effect."""
+_ADDED = (*BRISTLE_NUMBERS, *COMMAND_NUMBERS, *LATER_NUMBERS)
 NUMBERS = tuple(slot for slot in Slot if slot not in (*_OF_THE_BENCH, *_OF_THE_INTEGRATOR, *_ADDED))
 """Slots of a kernel row that describe the servo; their names in lower case are the keys of the file."""
-LAWS = {Law.VOLTAGE: "voltage", Law.COAST: "coast", Law.CURRENT: "current"}
+LAWS = {Law.VOLTAGE: "voltage", Law.LIMITED: "voltage", Law.COAST: "coast", Law.CURRENT: "current"}
 
 
 def servo_numbers(model: ServoModel, settings: ServoSettings) -> dict[str, Any]:
@@ -52,7 +55,9 @@ def servo_numbers(model: ServoModel, settings: ServoSettings) -> dict[str, Any]:
     if command.kind != "position":
         version = VERSION_WITH_COMMAND
         commanded = {"command": command.kind, "command_unit": command.unit}
-        commanded |= {slot.name.lower(): float(row[slot]) for slot in COMMAND_NUMBERS}
+    later = any(row[slot] != none for slot, none in LATER_NUMBERS.items())
+    version = VERSION_WITH_LATER if later else version
+    added = (*COMMAND_NUMBERS, *LATER_NUMBERS) if later else COMMAND_NUMBERS if commanded else ()
     return {
         "format": FORMAT,
         "version": version,
@@ -64,6 +69,7 @@ def servo_numbers(model: ServoModel, settings: ServoSettings) -> dict[str, Any]:
         **({} if version == VERSION else {"contact": model.contact}),
         **({} if version == VERSION else {slot.name.lower(): float(row[slot]) for slot in BRISTLE_NUMBERS}),
         **commanded,
+        **{slot.name.lower(): float(row[slot]) for slot in added},
     }
 
 

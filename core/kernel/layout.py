@@ -54,6 +54,7 @@ class Slot(IntEnum):
     CONTROL_PERIOD = 36  # time between two actions of the control law [s]; 0: it acts continuously
     ANGLE_IGNORED = 37  # 0: the law compares the command with the angle; 1: it does not
     SPEED_FEEDBACK = 38  # 1: the law compares the command with the speed; 0: it does not
+    CURRENT_LIMIT = 39  # largest motor current [A], `Law.LIMITED` only
 
 
 ROW = len(Slot)
@@ -90,14 +91,17 @@ def bind(row: np.ndarray, setup: np.ndarray) -> np.ndarray:
 
 NO_SLEW = 1e9
 """Velocity limit of the goal that has no effect [rad/s]."""
+NO_CURRENT_LIMIT = 1e9
+"""Current limit that has no effect [A]."""
 
 
 class Law(IntEnum):
-    """Control law and bridge: seed 004, eqs 12–13, 14–15, and section IV-B's drive/coast remark."""
+    """Control law and bridge: seed 004, eqs 12–13, 14–15, section IV-B's drive/coast remark, eqs 12–13 with a limit."""
 
     VOLTAGE = 0
     CURRENT = 1
     COAST = 2
+    LIMITED = 3
 
 
 class Contact(IntEnum):
@@ -124,4 +128,5 @@ def empty_rows(count: int) -> np.ndarray:
     rows[:, Slot.VELOCITY_LIMIT] = 1e4
     rows[:, Slot.BRISTLE_STIFFNESS] = 1.0
     rows[:, Slot.BRISTLE_DAMPING] = 1.0
+    rows[:, Slot.CURRENT_LIMIT] = NO_CURRENT_LIMIT
     return rows

@@ -109,7 +109,7 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
     alpha_, kp_, ki_, kd_, kv_, limit_ = (
         _AT[s.name] for s in (Slot.STRIBECK_EXPONENT, Slot.KP, Slot.KI, Slot.KD, Slot.KV, Slot.OUTPUT_LIMIT)
     )
-    dead_band_, sag_, braking_, inductance_, period_ = (
+    dead_band_, sag_, braking_, inductance_, period_, current_limit_ = (
         _AT[s.name]
         for s in (
             Slot.DEAD_BAND,
@@ -117,6 +117,7 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
             Slot.RELEASE_BRAKING,
             Slot.INDUCTANCE,
             Slot.PWM_PERIOD,
+            Slot.CURRENT_LIMIT,
         )
     )
     slots = len(Slot)
@@ -292,7 +293,7 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
                                 f[lag_share_ + lane], f[lag_mean_ + lane], f[sag_ + lane], f[braking_ + lane],
                                 f[inductance_ + lane], f[period_ + lane],
                                 f[spring_ + lane], f[decay_ + lane], f[gain_ + lane], f[compliance_ + lane],
-                                f[speed_ + lane], f[level_ + lane], f[slope_ + lane],
+                                f[speed_ + lane], f[level_ + lane], f[slope_ + lane], f[current_limit_ + lane],
                             )  # fmt: skip
                             f[q_ + lane] = q
                             f[v_ + lane] = v
@@ -321,7 +322,7 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
                                 0.0, 0.0, h, inverse_h, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, f[braking_ + lane],
                                 f[inductance_ + lane], f[period_ + lane],
                                 f[spring_ + lane], f[decay_ + lane], f[gain_ + lane], f[compliance_ + lane],
-                                f[speed_ + lane], f[level_ + lane], f[slope_ + lane],
+                                f[speed_ + lane], f[level_ + lane], f[slope_ + lane], f[current_limit_ + lane],
                             )  # fmt: skip
                             f[q_ + lane] = q
                             f[v_ + lane] = v

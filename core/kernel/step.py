@@ -29,6 +29,9 @@ that causes it. One step costs one evaluation of the forces, like a first-order 
 h², also in motion that sticks, reverses and is released. tests/core/test_convergence.py shows this for every law,
 contact and command path term.
 
+A voltage law with a current limit changes its duty cycle so that the current stays within the limit, as far as the
+bridge can: a shaft that is driven faster than the bridge can turn it has a larger current.
+
 A law with integral or derivative gain, or with a known control period, is sampled: once a period it takes the goal and
 the angle of that moment, and its output is held until the next. The response of a derivative gain to a goal that jumps
 lasts one period, whatever the time step. No time step is longer than the period, so the law acts at most once in it; a
@@ -214,6 +217,13 @@ def coast_bridge(duty, supply, emf, resistance, inductance, period):
     return direction * current, conducting, gain
 
 
+@njit(**INLINE)
+def sagged_supply(supply: float, current: float, emf: float, resistance: float, sag: float) -> float:
+    """Return the supply voltage at a motor current [V]: d·U = R·I + e with U = U₀ − R_s·d·I."""
+    drawn = max((current * resistance + emf) * current, 0.0)
+    return 0.5 * (supply + math.sqrt(max(supply * supply - 4.0 * sag * drawn, 0.0)))
+
+
 @njit(error_model="numpy")
 def period_constants(period, h):
     """Return the constants of a law that acts once a period.
@@ -251,7 +261,7 @@ def step_numbers(row, h, leapfrog):
         row[Slot.KI], row[Slot.KD], between, inverse_between, sampled,
         row[Slot.GOAL_SLEW] * h, 1.0 / (row[Slot.GOAL_SLEW] * h), row[Slot.DEAD_BAND],
         lag_share, lag_mean, row[Slot.SUPPLY_SAG], row[Slot.RELEASE_BRAKING], row[Slot.INDUCTANCE],
-        row[Slot.PWM_PERIOD], spring, decay, gain, compliance, speed, level, slope,
+        row[Slot.PWM_PERIOD], spring, decay, gain, compliance, speed, level, slope, row[Slot.CURRENT_LIMIT],
     )  # fmt: skip
 
 
@@ -271,7 +281,8 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
     next_share of the step. enable is the share of the step in which the motor is driven. In torque_share of the step,
     torque_command [N·m] replaces the control law.
     """
-    voltage = law == Law.VOLTAGE
+    limited = law == Law.LIMITED
+    voltage = law == Law.VOLTAGE or limited
     current_law = law == Law.CURRENT
     rigid = contact == Contact.RIGID
     bristle = make_bristle(contact, leapfrog)
@@ -285,7 +296,7 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
         angle_feedback, speed_feedback, kp, kv_feedback, output_limit, velocity_after, velocity_limit,
         ki, kd, between, inverse_between, sampled, slew_step, inverse_slew_step, dead_band,
         lag_share, lag_mean, sag, braking, inductance, period,
-        spring, decay, gain, compliance, stribeck_speed, level, slope,
+        spring, decay, gain, compliance, stribeck_speed, level, slope, current_limit,
     ):  # fmt: skip
         half_h = 0.5 * h
         # Forces act at this angle.
@@ -367,9 +378,7 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
             current = min(max(wanted, (-supply - emf) * limit_r), (supply - emf) * limit_r)
             drag = kt * feedback * enable * (1.0 - torque_share) if current == wanted else kt * kt * limit_r
             if full and leapfrog:
-                # d·U = R·I + e with U = U₀ − R_s·d·I.
-                drawn = max((current * resistance + emf) * current, 0.0)
-                supply = 0.5 * (supply + math.sqrt(max(supply * supply - 4.0 * sag * drawn, 0.0)))
+                supply = sagged_supply(supply, current, emf, resistance, sag)
             duty = (current * resistance + emf) / max(supply, 1e-9)
             tm = kt * current
         else:
@@ -382,9 +391,24 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
                     sagging_r = 1.0 / (resistance + sag * acting * acting) if drawing else inverse_r
                 driven = (acting * supply - emf) * sagging_r
                 conducting = resistance * sagging_r
+                reduced = False
+                if limited:
+                    # At full duty cycle against the current, the bridge can do no more.
+                    most = max(current_limit, (-output_limit * supply - emf) * inverse_r)
+                    least = min(-current_limit, (output_limit * supply - emf) * inverse_r)
+                    held_back = min(max(driven, least), most)
+                    reduced = held_back != driven
+                    driven = held_back
+                    if reduced:
+                        conducting = 1.0 if abs(driven) > current_limit else 0.0
                 if full and leapfrog:
                     supply = supply - sag * max(acting * driven, 0.0)
                 per_duty = (2.0 * supply - nominal) * sagging_r
+                if reduced:
+                    if full and leapfrog:
+                        supply = sagged_supply(nominal, driven, emf, resistance, sag)
+                    duty = (driven * resistance + emf) / max(supply, 1e-9)
+                    per_duty = 0.0
             else:
                 supply = max(supply, 1e-9)
                 driven, conducting, per_duty = coast_bridge(acting, supply, emf, resistance, inductance, period)

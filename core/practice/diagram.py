@@ -26,6 +26,7 @@ Each boundary is therefore unique, and the static area has no gap. The two readi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -188,6 +189,7 @@ def peak_torque(model: ServoModel) -> float:
     stall_current = model.supply_voltage / model.values["R"]
     limit = model.control.output_limit
     current = min(limit, stall_current) if model.control.law == "current" else limit * stall_current
+    current = min(current, model.control.current_limit or math.inf)
     return model.values["kt"] * current
 
 

@@ -309,6 +309,9 @@ def _torque_range(law: Law, row: Array, supply: float, velocity: Array) -> tuple
         lowest, highest = (-voltage - emf) / resistance, (voltage - emf) / resistance
     if law == Law.CURRENT:
         lowest, highest = np.clip(-limit, lowest, highest), np.clip(limit, lowest, highest)
+    elif law == Law.LIMITED:
+        most = row[Slot.CURRENT_LIMIT]
+        lowest, highest = np.maximum(lowest, np.minimum(-most, highest)), np.minimum(highest, np.maximum(most, lowest))
     return kt * lowest, kt * highest
 
 

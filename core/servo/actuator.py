@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from core.base.errors import ModelError
 from core.base.guards import is_finite
-from core.kernel.layout import Law, Setup, Slot
+from core.kernel.layout import NO_CURRENT_LIMIT, Law, Setup, Slot
 from core.servo.bench import Bench
 from core.servo.parameters import Parameter
 from core.servo.settings import ServoSettings
@@ -64,6 +64,8 @@ PIECE = 1.0
 
 Nothing returns such a motion to the measured one: near the upright pendulum, the least difference grows without end.
 """
+_LEFT_OUT: Mapping[str, Any] = {"command": "position", "current_limit": 0.0}
+"""Values that a model file leaves out, so that programs that do not know the field read the others."""
 SHORTEST_PERIOD, LONGEST_PERIOD = 1e-5, 0.1
 """Bounds of a control period that is known [s]; a shorter one would need millions of time steps."""
 
@@ -92,6 +94,11 @@ class ControlLaw:
     """Velocity gain of the eRob law: amps = kp·e − damping·√kp·θ̇."""
     control_period: float = 0.0
     """Time between two actions of the law [s]; 0 if it is not known. See `period`."""
+    current_limit: float = 0.0
+    """Largest motor current [A], to which the firmware reduces the duty cycle; 0 for none.
+
+    A voltage law with slow decay may have one, e.g. current-based position control.
+    """
     command: str = "position"
     """One of COMMANDS. With any but an angle, the servo's gains have no effect, see `commanded_by`."""
 
@@ -102,10 +109,15 @@ class ControlLaw:
             raise ModelError(f"a {self.law} law commanded by {self.command!r} does not exist")
         if self.drive not in DRIVES or (self.drive == FAST_DECAY and self.law != "voltage"):
             raise ModelError(f"a {self.law} law with a {self.drive!r} drive does not exist")
-        for name in ("error_gain", "integral_ratio", "derivative_ratio", "output_limit", "damping", "control_period"):
+        for name in (field.name for field in fields(self) if field.type == "float"):
             value = getattr(self, name)
             if not is_finite(value) or value < 0:
                 raise ModelError(f"control law: {name} = {value!r} must be a finite number of at least 0")
+        if self.current_limit and (self.law, self.drive) != ("voltage", SLOW_DECAY):
+            raise ModelError(
+                f"a {self.law} law with a {self.drive!r} drive has no current_limit; the voltage law with "
+                f"{SLOW_DECAY!r} can have one"
+            )
         if self.control_period and not SHORTEST_PERIOD <= self.control_period <= LONGEST_PERIOD:
             raise ModelError(
                 f"control law: control_period = {self.control_period:g} s must be {SHORTEST_PERIOD:g} to "
@@ -117,7 +129,9 @@ class ControlLaw:
         """Compiled step that computes the law."""
         if self.law == "current":
             return Law.CURRENT
-        return Law.COAST if self.drive == FAST_DECAY else Law.VOLTAGE
+        if self.drive == FAST_DECAY:
+            return Law.COAST
+        return Law.LIMITED if self.current_limit else Law.VOLTAGE
 
     @property
     def control_unit(self) -> str:
@@ -156,6 +170,7 @@ class ControlLaw:
             derivative_ratio=0.0,
             output_limit=limit,
             damping=0.0,
+            current_limit=self.current_limit if law == self.law else 0.0,
             command=kind,
         )
 
@@ -177,13 +192,14 @@ class ControlLaw:
         rows[:, Slot.KD] = self.error_gain * self.derivative_ratio
         rows[:, Slot.KV] = self.damping
         rows[:, Slot.OUTPUT_LIMIT] = self.output_limit
+        rows[:, Slot.CURRENT_LIMIT] = self.current_limit or NO_CURRENT_LIMIT
         rows[:, Slot.CONTROL_PERIOD] = self.control_period or DEFAULT_PERIOD
         rows[:, Slot.ANGLE_IGNORED] = self.command != "position"
         rows[:, Slot.SPEED_FEEDBACK] = self.command == "velocity"
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data for a model file."""
-        return {name: value for name, value in self.__dict__.items() if (name, value) != ("command", "position")}
+        return {name: value for name, value in self.__dict__.items() if _LEFT_OUT.get(name) != value}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ControlLaw:

@@ -194,6 +194,9 @@ def _law(control: _Table) -> ControlLaw:
     drive = control.text("drive", SLOW_DECAY, among=DRIVES)
     if drive == FAST_DECAY and law != "voltage":
         raise control.wrong("drive", drive, f"{SLOW_DECAY!r} with the current law")
+    current_limit = control.number("current_limit", 0.0, default=0.0)
+    if current_limit and (law != "voltage" or drive == FAST_DECAY):
+        raise control.wrong("current_limit", current_limit, f"0 except with the voltage law and {SLOW_DECAY!r}")
     return ControlLaw(
         law=law,
         drive=drive,
@@ -203,6 +206,7 @@ def _law(control: _Table) -> ControlLaw:
         output_limit=limits[law],
         damping=control.number("damping", 0.0, default=0.0),
         control_period=control.number("control_period", 0.0, LONGEST_PERIOD, default=0.0),
+        current_limit=current_limit,
     )
 
 

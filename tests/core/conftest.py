@@ -19,10 +19,10 @@ from core.servo.settings import ServoSettings
 PENDULUM = Bench(mass=0.5, length=0.15)
 
 
-def catalogue_model(servo, friction, *, drive="slow decay", command_path=(), values=None, **options):
+def catalogue_model(servo, friction, *, drive="slow decay", current_limit=0.0, command_path=(), values=None, **options):
     """A model of a catalogue servo at its start values, with some of them changed."""
     spec = load_servo(servo)
-    spec = replace(spec, control=replace(spec.control, drive=drive))
+    spec = replace(spec, control=replace(spec.control, drive=drive, current_limit=current_limit))
     return ServoModel(
         servo=spec.name,
         friction=friction,
@@ -91,6 +91,7 @@ LAW_MODELS = {
     "voltage": {"servo": "mx106", "drive": "slow decay"},
     "current": {"servo": "erob80_100", "drive": "slow decay"},
     "coast": {"servo": "mx106", "drive": "fast decay"},
+    "limited": {"servo": "mx106", "current_limit": 1.5},
 }
 
 

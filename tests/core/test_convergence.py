@@ -47,6 +47,7 @@ def test_what_sticks_for_good_does_not_drift(friction, step):
 
 
 # Leapfrog: motion in which nothing sticks, its goal moving all the time. Law: P gain, angle and velocity at the start.
+# A current limit is in test_current_limit.py.
 SMOOTH = {"voltage": (16.0, -0.2, 1.0), "coast": (20.0, -0.15, 1.5), "current": (50.0, -0.3, 1.0)}
 COARSE = (0.004, 0.002, 0.001)
 MANY = (*COARSE, 0.0005, 0.00025)
@@ -94,7 +95,7 @@ def test_the_integrators_of_the_papers_are_of_first_order(integrator):
 
 ALL_LAWS = [
     pytest.param(law, contact, marks=[] if place in (0, 4, 8) else pytest.mark.exhaustive("the rest of the table"))
-    for place, (law, contact) in enumerate((law, contact) for law in LAW_MODELS for contact in CONTACTS)
+    for place, (law, contact) in enumerate((law, contact) for law in SMOOTH for contact in CONTACTS)
 ]
 
 
@@ -131,7 +132,7 @@ TERMS = {
     ("law", "term"),
     [
         pytest.param(law, term, marks=[] if law == "voltage" else pytest.mark.exhaustive("the other laws"))
-        for law in LAW_MODELS
+        for law in SMOOTH
         for term in TERMS
     ],
 )

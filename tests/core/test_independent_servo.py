@@ -3,6 +3,8 @@
 Both are converged: what is left between them is the kernel's step, and its error is far below an encoder's step.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -41,6 +43,19 @@ def test_the_kernel_converges_to_the_independent_motion(friction):
     print(f"{friction}: {1e3 * np.array(differences)} mrad")
 
     assert np.mean(differences) < 0.05e-3
+
+
+def test_the_kernel_converges_to_the_independent_motion_with_a_current_limit():
+    """The limit moves the shaft by more than 5 mrad in every motion."""
+    free = PLANTED["m6"]
+    servo = replace(free, current_limit=0.4)
+    start = build_model(servo.servo, "m6", substeps=FINE).with_values(dict(servo.values))
+    model = replace(start, control=replace(start.control, current_limit=0.4))
+    for run in planned(servo, 8.0):
+        moved = servo.recorded(run).position
+
+        assert np.abs(simulate_recording(model, run).position - moved).mean() < 0.05e-3
+        assert np.abs(free.recorded(run).position - moved).mean() > 5e-3
 
 
 @pytest.mark.parametrize("friction", RICHEST)

@@ -76,6 +76,8 @@ def refusal(model: ServoModel) -> str:
     """Return the reason why mjlab's actuator cannot hold a model; empty if it can."""
     if model.control.law != "voltage":
         return "it has the voltage law only"
+    if model.control.current_limit:
+        return "its current limit is a constant of its own"
     return "" if model.servo in FIRMWARE else f"it does not run the servo {model.servo}"
 
 

@@ -92,6 +92,7 @@ typedef struct {
   sb_real bristle_damping;          /* B of an elastoplastic contact [N.m.s/rad] */
   sb_real angle_ignored;            /* 1: the control law does not compare the goal with the angle */
   sb_real speed_feedback;           /* 1: it compares the goal with the speed */
+  sb_real current_limit;            /* voltage law: largest motor current [A]; 1e9 never acts */
 } sb_servo;
 
 /* State of servo and friction between steps; start with sb_at_rest. */
@@ -385,6 +386,20 @@ static inline sb_real sb_continuous_law(const sb_servo *servo, sb_state *state, 
   return sb_clip(wanted, servo->output_limit);
 }
 
+/* Current [A] to which a voltage law's current limit changes another one, as far as the bridge can; emf, supply [V]. */
+static inline sb_real sb_limited(const sb_servo *servo, sb_real current, sb_real supply, sb_real emf) {
+  const sb_real full = servo->output_limit * supply, limit = servo->current_limit;
+  const sb_real most = SB_MATH(fmax)(limit, (-full - emf) / servo->resistance);
+  return SB_MATH(fmin)(SB_MATH(fmax)(current, SB_MATH(fmin)(-limit, (full - emf) / servo->resistance)), most);
+}
+
+/* Duty cycle that drives a current [A] through the supply's resistance: d*U = R*I + e with U = U0 - R_s*d*I. */
+static inline sb_real sb_duty(const sb_servo *servo, sb_real current, sb_real supply, sb_real emf) {
+  const sb_real voltage = current * servo->resistance + emf, drawn = SB_MATH(fmax)(voltage * current, SB_C(0));
+  supply += SB_MATH(sqrt)(SB_MATH(fmax)(supply * supply - SB_C(4) * servo->supply_sag * drawn, SB_C(0)));
+  return voltage / SB_MATH(fmax)(SB_C(0.5) * supply, SB_C(1e-9));
+}
+
 /* Motor torque [N.m] of one step of the control law, eqs (12-15); updates the state. position: in the middle of it
  * [rad]; velocity: before it [rad/s]; drive: share of the step with the torque on, 0 released; supply [V]; step [s].
  * Goal, integral and output act with their means over the step. */
@@ -416,7 +431,7 @@ static inline sb_real sb_motor_torque(const sb_servo *servo, sb_state *state, sb
   state->released = !on;
   feedback *= SB_C(1) - late;
   if (servo->law == SB_CURRENT) {
-    sb_real least, most, drawn;
+    sb_real least, most;
     if (SB_MATH(fabs)(emf) < supply) {
       /* At full duty cycle the current also flows through the supply's resistance. */
       conductance = SB_C(1) / (servo->resistance + servo->supply_sag);
@@ -427,12 +442,10 @@ static inline sb_real sb_motor_torque(const sb_servo *servo, sb_state *state, sb
     current = SB_MATH(fmin)(SB_MATH(fmax)(wanted, least), most);
     state->drag = servo->torque_constant *
                   (wanted < least || wanted > most ? servo->torque_constant * conductance : feedback * drive);
-    drawn = SB_MATH(fmax)((current * servo->resistance + emf) * current, SB_C(0));
-    supply += SB_MATH(sqrt)(SB_MATH(fmax)(supply * supply - SB_C(4) * servo->supply_sag * drawn, SB_C(0)));
-    duty = (current * servo->resistance + emf) / SB_MATH(fmax)(SB_C(0.5) * supply, SB_C(1e-9));
+    duty = sb_duty(servo, current, supply, emf);
   } else {
     const sb_real braking = (SB_C(1) - drive) * servo->release_braking / servo->resistance;
-    sb_real per_emf, per_duty;
+    sb_real per_emf, per_duty, held;
     if (servo->law == SB_VOLTAGE) {
       /* The supply voltage sags with the current the motor draws. */
       const int drawing = output * (output * supply - emf) > SB_C(0);
@@ -441,6 +454,13 @@ static inline sb_real sb_motor_torque(const sb_servo *servo, sb_state *state, sb
       current = (output * supply - emf) * conductance;
       per_emf = conductance;
       per_duty = (supply - SB_C(2) * sag * output * current) * conductance;
+      held = sb_limited(servo, current, supply, emf);
+      if (held < current || held > current) {
+        current = held;
+        output = sb_duty(servo, current, supply, emf);
+        per_emf = SB_MATH(fabs)(current) > servo->current_limit ? SB_C(1) / servo->resistance : SB_C(0);
+        per_duty = SB_C(0);
+      }
     } else {
       /* The same by one Newton step from the supply voltage of the previous step. */
       const sb_real old = SB_MATH(fmax)(supply - servo->supply_sag * state->drawn, SB_C(1e-9));
@@ -471,7 +491,7 @@ static inline sb_real sb_end_of_range(const sb_servo *servo, sb_real side, sb_re
   } else if (servo->law == SB_COAST) {
     current = sb_coast_bridge(servo, side * servo->output_limit, supply, emf).current;
   } else {
-    current = (side * servo->output_limit * supply - emf) / servo->resistance;
+    current = sb_limited(servo, (side * servo->output_limit * supply - emf) / servo->resistance, supply, emf);
   }
   return servo->torque_constant * current;
 }

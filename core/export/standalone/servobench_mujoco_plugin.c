@@ -30,8 +30,8 @@
   DO(dead_band) DO(pwm_lag) DO(supply_sag) DO(release_braking) DO(inductance) DO(pwm_period) DO(kp) DO(ki) DO(kd) \
   DO(kv) DO(output_limit) DO(opposing_gate) DO(release_delay) DO(control_period)
 
-/* Zero unless the config has them. */
-#define OTHERS(DO) DO(angle_ignored) DO(speed_feedback)
+/* Without effect unless the config has them. */
+#define OTHERS(DO) DO(angle_ignored) DO(speed_feedback) DO(current_limit)
 
 /* Memory from one step to the next; the simulation state holds it as numbers, followed by the last commands. */
 typedef struct {
@@ -80,6 +80,7 @@ static const char *fill(servo_data *s, const mjModel *m, int instance) {
   FIELDS(READ)
 #define READ_OTHER(name) \
   if (*mj_getPluginConfig(m, instance, #name)) READ(name)
+  s->servo.current_limit = 1e9;
   OTHERS(READ_OTHER)
 #undef READ_OTHER
 #undef READ

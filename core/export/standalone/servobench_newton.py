@@ -40,15 +40,24 @@ from newton.actuators import (  # pyright: ignore[reportMissingImports]
     DriveBase,
     register_actuator_component,
 )
-from servobench_torch import BRISTLE_NUMBERS, CONTACTS, FORMAT, NUMBERS, TorchServo, read_servo
+from servobench_torch import (
+    BRISTLE_NUMBERS,
+    CONTACTS,
+    FORMAT,
+    NO_CURRENT_LIMIT,
+    NUMBERS,
+    VERSIONS,
+    TorchServo,
+    read_servo,
+)
 
 API = "ServoBenchDriveAPI"
 STAGGERED = 0.5
 """Lag of velocities behind positions, in steps, in solvers that update positions with the new velocity."""
 FIELDS = (*NUMBERS, *BRISTLE_NUMBERS, "joint_zero", "load_inertia")
 """Parameters of each joint, SI units."""
-NEWER = ("control_period", "angle_ignored", "speed_feedback")
-"""Parameters that robots written for earlier versions lack; 0 for them."""
+NEWER = {"control_period": 0.0, "angle_ignored": 0.0, "speed_feedback": 0.0, "current_limit": NO_CURRENT_LIMIT}
+"""Parameters that robots written for earlier versions lack, and their values for these."""
 
 
 def add_servo(builder: Any, joint: int, servo: str | Path | Mapping[str, Any], load_inertia: float) -> None:
@@ -93,7 +102,7 @@ class DriveServoBench(DriveBase):
     def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
         """Check the parameters of a servo; raise ValueError if they are invalid."""
         rigid = {"contact": "rigid", **dict.fromkeys(BRISTLE_NUMBERS, 1.0)}
-        data = {**rigid, **dict.fromkeys(NEWER, 0.0), **args, "format": FORMAT, "version": 4}
+        data = {**rigid, **NEWER, **args, "format": FORMAT, "version": VERSIONS[-1]}
         inertia = data.get("load_inertia")
         if not isinstance(inertia, (int, float)) or not 0.0 <= inertia < float("inf"):
             raise ValueError(f"load_inertia = {inertia!r} must be a finite number of at least 0")
@@ -127,7 +136,7 @@ class DriveServoBench(DriveBase):
     def _begin(self, dt: float) -> TorchServo:
         given = {name: wp.to_torch(values)[:, None] for name, values in self._given.items()}
         first = {name: float(values[0, 0]) for name, values in given.items() if name != "load_inertia"}
-        data = {"format": FORMAT, "version": 4, "law": self._law, "contact": self._contact, **first}
+        data = {"format": FORMAT, "version": VERSIONS[-1], "law": self._law, "contact": self._contact, **first}
         count, device = len(given["load_inertia"]), given["load_inertia"].device
         servo = TorchServo([data], count, dt, lead=STAGGERED, contacts=CONTACTS, device=device)
         for name in (*NUMBERS, *BRISTLE_NUMBERS):

@@ -73,16 +73,16 @@ FIELDS = (
     "inductance", "pwm_period",
     "kp", "ki", "kd", "kv", "output_limit", "opposing_gate", "release_delay",
     "supply_voltage", "law", "contact", "bristle_stiffness", "bristle_damping", "control_period",
-    "angle_ignored", "speed_feedback",
+    "angle_ignored", "speed_feedback", "current_limit",
 )  # fmt: skip
 """Names of a servo's numbers in order: N·m/A, Ω, kg·m², N·m, N·m·s/rad, 1, N·m, 1, 1/(N·m), rad/s, 1, s, rad/s, rad, s,
 Ω, 1, H, s; gains per rad in duty cycle or A; V; law: 0 voltage, 1 current, 2 coast; contact: 0 rigid, 1 elastoplastic,
 2 elastoplastic with the rational function; N·m/rad, N·m·s/rad; s, 0: the law acts in every step; 1: the law does not
-compare the command with the angle; 1: it compares it with the speed."""
+compare the command with the angle; 1: it compares it with the speed; A, 1e9: no limit."""
 (
     KT, R, ARMATURE, KC, KV_FRICTION, KM, KE, KCS, KMS, KES, KMQ, KEQ, VS, ALPHA, DELAY, SLEW, BAND, LAG, SAG, BRAKING,
     L, PERIOD, KP, KI, KD, KV, LIMIT, GATE, RELEASE_DELAY, SUPPLY, LAW, CONTACT, STIFFNESS, BRISTLE_DAMPING, BETWEEN,
-    ANGLE_IGNORED, SPEED,
+    ANGLE_IGNORED, SPEED, CURRENT_LIMIT,
 ) = range(len(FIELDS))  # fmt: skip
 LAWS = ("voltage", "current", "coast")
 VOLTAGE, CURRENT, COAST = 0.0, 1.0, 2.0
@@ -118,9 +118,9 @@ def load_servo(source: str | Path | Mapping[str, Any]) -> np.ndarray:
     if (
         not isinstance(data, dict)
         or data.get("format") != "servobench-servo"
-        or data.get("version") not in (1, 2, 3, 4)
+        or data.get("version") not in (1, 2, 3, 4, 5)
     ):
-        raise ValueError(f"{name}: not a servo file of version 1 to 4")
+        raise ValueError(f"{name}: not a servo file of version 1 to 5")
     if data.get("law") not in LAWS:
         raise ValueError(f"{name}: no control law {data.get('law')!r}; available: {', '.join(LAWS)}")
     data["law"] = float(LAWS.index(data["law"]))
@@ -130,6 +130,8 @@ def load_servo(source: str | Path | Mapping[str, Any]) -> np.ndarray:
         data["control_period"] = 0.0
     if data["version"] < 4:
         data |= {"angle_ignored": 0.0, "speed_feedback": 0.0}
+    if data["version"] < 5:
+        data["current_limit"] = 1e9
     if data.get("contact") not in CONTACTS:
         raise ValueError(f"{name}: no contact {data.get('contact')!r}; available: {', '.join(CONTACTS)}")
     data["contact"] = float(CONTACTS.index(data["contact"]))
@@ -306,6 +308,14 @@ def coast_current(duty, supply, emf, resistance, inductance, period):
 
 
 @compiled
+def held_back(p, duty, supply, velocity):
+    """Return the duty cycle to which a current limit changes that of a voltage law, as far as the bridge can."""
+    emf, span = p[KT] * velocity, p[CURRENT_LIMIT] * p[R]
+    allowed = min(max(duty, (emf - span) / supply), (emf + span) / supply)
+    return min(max(allowed, -p[LIMIT]), p[LIMIT])
+
+
+@compiled
 def motor_current(p, output, enable, supply, velocity):
     """Return the motor current [A] and its decrease with velocity [A·s/rad].
 
@@ -422,13 +432,19 @@ def drive(p, state, position, velocity, goal, enable, step, lead=0.0):
     else:
         state[OUTPUT] = state[INTEGRAL] = state[HELD] = state[SINCE] = 0.0
         state[SLEWED] = position
+    wanted = output
+    if p[LAW] == VOLTAGE:
+        output = held_back(p, wanted, max(supply, 1e-9), velocity)
     current, slope = motor_current(p, output, enable, supply, velocity)
     if p[LAW] == CURRENT:
         duty = (current * p[R] + p[KT] * velocity) / max(supply, 1e-9)
         slope += feedback if slope == 0.0 else 0.0
     else:
         duty = output * enable
-        slope += feedback * supply / p[R]
+        if output == wanted:
+            slope += feedback * supply / p[R]
+        elif abs(output) < p[LIMIT]:
+            slope -= enable * p[KT] / p[R]
     state[BUS] = max(duty * current, 0.0)
     return p[KT] * current, p[KT] * slope
 

@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 import torch  # pyright: ignore[reportMissingImports]
 
 FORMAT = "servobench-servo"
-VERSIONS = (1, 2, 3, 4)
+VERSIONS = (1, 2, 3, 4, 5)
 LAWS = ("voltage", "coast", "current")
 NUMBERS = (
     "torque_constant", "resistance", "armature",
@@ -40,7 +40,7 @@ NUMBERS = (
     "stribeck_velocity", "stribeck_exponent", "opposing_gate",
     "delay", "release_delay", "goal_slew", "dead_band", "pwm_lag", "supply_sag", "release_braking",
     "inductance", "pwm_period", "kp", "ki", "kd", "kv", "output_limit", "supply_voltage",
-    "control_period", "angle_ignored", "speed_feedback",
+    "control_period", "angle_ignored", "speed_feedback", "current_limit",
 )  # fmt: skip
 """Numbers that a servo file must hold besides its law; each is a tensor in `TorchServo.numbers`."""
 CONTACTS = ("rigid", "elastoplastic", "elastoplastic_rational")
@@ -54,6 +54,8 @@ _POSITIVE = (
     "torque_constant", "resistance", "stribeck_velocity", "stribeck_exponent", "goal_slew", "inductance", "pwm_period",
     "supply_voltage", *BRISTLE_NUMBERS,
 )  # fmt: skip
+NO_CURRENT_LIMIT = 1e9
+"""Current limit that has no effect [A]."""
 STAGGERED = 0.5
 """Lag of velocities behind positions, in steps, if an engine updates positions with the new velocity. It is the `lead`
 of servos whose goals are held for a step."""
@@ -79,15 +81,15 @@ def read_servo(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ValueError(f"{name}: not a servo file ({FORMAT})")
     if data.get("version") not in VERSIONS:
-        raise ValueError(
-            f"{name}: version {data.get('version')!r} is not 1, 2, 3 or 4; use the program exported with it"
-        )
+        raise ValueError(f"{name}: version {data.get('version')!r} is not 1 to 5; use the program exported with it")
     if data["version"] == 1:
         data |= {"contact": "rigid", **dict.fromkeys(BRISTLE_NUMBERS, 1.0)}
     if data["version"] < 3:
         data["control_period"] = 0.0
     if data["version"] < 4:
         data |= {"angle_ignored": 0.0, "speed_feedback": 0.0}
+    if data["version"] < 5:
+        data["current_limit"] = NO_CURRENT_LIMIT
     if data.get("law") not in LAWS:
         raise ValueError(f"{name}: no control law {data.get('law')!r}; available: {', '.join(LAWS)}")
     if data.get("contact") not in CONTACTS:
@@ -293,7 +295,7 @@ class TorchServo:
         supply = torch.clamp(supply - n["supply_sag"] * state.bus_current, min=0.0)
 
         current, duty = self._current_and_duty(acting, on, supply, velocity)
-        self._arrived = on, supply, law.damping, acting * on == current
+        self._arrived = on, supply, law.damping, acting * on == torch.where(self._is_current, current, duty)
         self._pending = _State(
             slewed=torch.where(enabled, law.slewed, position),
             output=output,
@@ -371,7 +373,9 @@ class TorchServo:
         resistance = n["resistance"]
         per_emf = n["torque_constant"] ** 2 / resistance
         feedback = self._acting_share * falling * on * n["torque_constant"]
-        voltage = per_emf * (on + (1.0 - on) * n["release_braking"]) + feedback * supply / resistance
+        held = ~unlimited & (self.duty_cycle.abs() < n["output_limit"] * on)
+        driven = torch.where(held, 0.0, on) + (1.0 - on) * n["release_braking"]
+        voltage = per_emf * driven + torch.where(unlimited, feedback, 0.0) * supply / resistance
         damping = torch.where(self._is_current, torch.where(unlimited, feedback, per_emf), voltage)
         return torch.where(self._is_coast, 0.0, damping)
 
@@ -657,11 +661,13 @@ class TorchServo:
         resistance = n["resistance"]
         emf = n["torque_constant"] * velocity
         some_supply = torch.clamp(supply, min=1e-9)
-        driven = (output * supply - emf) / resistance
+        is_voltage = ~(self._is_coast | self._is_current)
+        allowed = torch.where(is_voltage, _held_back(n, output, some_supply, emf), output)
+        driven = (allowed * supply - emf) / resistance
         if "coast" in self._laws:
             driven = torch.where(self._is_coast, self._coast_current(output, some_supply, emf), driven)
         current = on * driven - (1.0 - on) * n["release_braking"] * emf / resistance
-        duty = output * on
+        duty = allowed * on
         if "current" in self._laws:
             # Eq. (14): the bridge may be unable to hold the current against the back-EMF.
             held = torch.maximum(output * on, (-supply - emf) / resistance)
@@ -702,6 +708,15 @@ def _written(value: torch.Tensor, env_ids: Envs, new: float) -> torch.Tensor:
     value = value.clone()
     value[env_ids] = new
     return value
+
+
+def _held_back(
+    n: Mapping[str, torch.Tensor], duty: torch.Tensor, supply: torch.Tensor, emf: torch.Tensor
+) -> torch.Tensor:
+    """Return the duty cycle to which a current limit changes that of a voltage law, as far as the bridge can."""
+    span = n["current_limit"] * n["resistance"]
+    allowed = torch.minimum(torch.maximum(duty, (emf - span) / supply), (emf + span) / supply)
+    return _clip(allowed, n["output_limit"])
 
 
 def _clip(value: torch.Tensor, limit: torch.Tensor) -> torch.Tensor:

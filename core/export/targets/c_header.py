@@ -28,7 +28,14 @@ from core.export.files import printable, require_written, slug
 from core.export.notes import bristle_notes, settings_note
 from core.export.protocol import held_commands, measured, rollout_of_files
 from core.export.references import GridRun, default_bench
-from core.export.servo_file import BRISTLE_NUMBERS, COMMAND_NUMBERS, NUMBERS, servo_numbers, standalone_text
+from core.export.servo_file import (
+    BRISTLE_NUMBERS,
+    COMMAND_NUMBERS,
+    LATER_NUMBERS,
+    NUMBERS,
+    servo_numbers,
+    standalone_text,
+)
 from core.kernel.layout import Slot
 from core.servo.actuator import FAST_DECAY
 from core.servo.bench import Bench
@@ -75,8 +82,11 @@ def identifier(name: str) -> str:
 def numbers_text(model: ServoModel, settings: ServoSettings) -> str:
     """Return the text of `<name>.servo.h`: one `static const sb_servo` whose numbers are exact."""
     numbers = servo_numbers(model, settings)
+    for slot, none in LATER_NUMBERS.items():
+        numbers.setdefault(slot.name.lower(), none)
     name = identifier(model.title)
-    fields = ["supply_voltage", *(slot.name.lower() for slot in (*NUMBERS, *BRISTLE_NUMBERS, *COMMAND_NUMBERS))]
+    slots = (*NUMBERS, *BRISTLE_NUMBERS, *COMMAND_NUMBERS, *LATER_NUMBERS)
+    fields = ["supply_voltage", *(slot.name.lower() for slot in slots)]
     rows = [f"    {_LAWS[numbers['law']]}, /* law */", f"    {_CONTACTS[model.contact]}, /* contact */"]
     rows += [f"    SB_C({_number(field, numbers.get(field, 0.0))}), /* {field} */" for field in fields]
     servo = f"static const sb_servo {name} = {{\n" + "\n".join(rows) + "\n};\n"
@@ -292,7 +302,7 @@ EXPORTER = Exporter(
     options=ServoOptions,
     write=write_c,
     check=check_c,
-    any_command=True,
+    any_law=True,
     contacts=tuple(CONTACTS),
     engine="C compiler",
 )

@@ -114,7 +114,7 @@ def _stall_torque(model: ServoModel, settings: ServoSettings) -> float:
     by_supply = settings.supply_voltage / own["resistance"]
     current = own["output_limit"]
     stall = min(current, by_supply) if model.control.law == "current" else current * by_supply
-    return own["torque_constant"] * stall
+    return own["torque_constant"] * min(stall, own.get("current_limit", stall))
 
 
 def check_drake(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
@@ -170,7 +170,7 @@ EXPORTER = Exporter(
     options=ServoOptions,
     write=write_drake,
     check=check_drake,
-    any_command=True,
+    any_law=True,
     engine="Drake",
     package="pydrake",
     install="drake",

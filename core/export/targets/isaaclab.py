@@ -5,7 +5,7 @@ does not report: it derives the load from the joint's motion.
 
 The engine's own `DCMotor` computes τ = clip(kp'·(u − q) − kd'·q̇, τ_stall·(±1 − q̇/ω_max)), and ±τ_limit. With
 
-    voltage law:  kp' = kp·U·k_t/R   kd' = k_t²/R          τ_stall = U·k_t/R·(largest duty)   no τ_limit
+    voltage law:  kp' = kp·U·k_t/R   kd' = k_t²/R          τ_stall = U·k_t/R·(largest duty)   no τ_limit, or k_t·I_max
     current law:  kp' = k_t·kp       kd' = k_t·damping·√kp  τ_stall = U·k_t/R                  τ_limit = k_t·I_heat
 
 and ω_max = τ_stall·R/k_t², this is exactly the law of Duclusaud et al., eqs (12)–(15), up to
@@ -113,8 +113,9 @@ def _bam_files(
     model: ServoModel, bench: Bench, settings: ServoSettings, timestep: float
 ) -> tuple[dict[str, str], dict[str, str], list[str]]:
     """Return the files of the engine's own BAM drive, their meanings and notes."""
-    if model.control.law != "voltage" or settings.ki > 0.0:
-        why = "an integral gain" if settings.ki > 0.0 else "the current law"
+    limited = "a current limit" if model.control.current_limit else ""
+    why = "an integral gain" if settings.ki > 0.0 else "the current law" if model.control.law == "current" else limited
+    if why:
         return {}, {}, [f"Isaac Lab's BAM drive does not have {why}: nothing is written for it."]
     name, found = slug(model.title), in_drive(model, bench, settings)
     carried = f"{name}.bam-{STEP * 1e3:g}ms"
@@ -146,7 +147,7 @@ def dc_motor(model: ServoModel, settings: ServoSettings) -> dict[str, float]:
         per_output, damping, stall_torque, torque_limit = kt, kt * row[Slot.KV], stall, kt * limit
     else:
         per_output, damping, stall_torque = stall, stall * row[Slot.KV] + back_emf, stall * limit
-        torque_limit = NO_LIMIT * stall_torque
+        torque_limit = min(NO_LIMIT * stall_torque, kt * row[Slot.CURRENT_LIMIT])
     numbers = {
         "stiffness": per_output * row[Slot.KP],
         "damping": damping,
@@ -285,7 +286,7 @@ EXPORTER = Exporter(
     contacts=tuple(CONTACTS),
     write=write_isaaclab,
     check=check_isaaclab,
-    any_command=True,
+    any_law=True,
     package="torch",
     install="torch",
 )

@@ -49,6 +49,6 @@ EXPORTER = Exporter(
     options=JsonOptions,
     write=write_json,
     check=check_json,
-    any_command=True,
+    any_law=True,
     contacts=tuple(CONTACTS),
 )

@@ -152,6 +152,8 @@ def prepare(spread: Spread, options: RandomisationOptions) -> Preparation:
     if options.draws < 2:
         raise ExportError(f"{options.draws} draws are too few; use at least 2")
     spread.model.require_goal_angles("a randomisation")
+    if spread.model.control.current_limit:
+        raise ExportError("a randomisation: the engines' actuators have no current limit, and this servo's law has one")
     settings = settings_of(spread.model, options, "randomisation")
     bench = options.bench or default_bench(spread.model)
     specimens, units = spread.samples(options.draws, options.seed), spread.units()

@@ -200,10 +200,10 @@ def structures(model: ServoModel) -> list[tuple[str, ServoModel]]:
     if control.law == "voltage":
         (other,) = (drive for drive in DRIVES if drive != control.drive)
         current = replace(
-            control, law="current", drive=SLOW_DECAY,
+            control, law="current", drive=SLOW_DECAY, current_limit=0.0,
             error_gain=control.error_gain * stall, output_limit=control.output_limit * stall,
         )  # fmt: skip
-        found = [("drive", replace(control, drive=other)), ("law", current)]
+        found = [("drive", replace(control, drive=other, current_limit=0.0)), ("law", current)]
     else:
         voltage = replace(
             control, law="voltage", damping=0.0,

@@ -20,7 +20,14 @@ from hypothesis import strategies as st
 from core.base.errors import ExportError
 from core.export import export_model
 from core.export.files import slug
-from core.export.servo_file import BRISTLE_NUMBERS, COMMAND_NUMBERS, NUMBERS, servo_numbers, standalone_text
+from core.export.servo_file import (
+    BRISTLE_NUMBERS,
+    COMMAND_NUMBERS,
+    LATER_NUMBERS,
+    NUMBERS,
+    servo_numbers,
+    standalone_text,
+)
 from core.export.targets.c_header import (
     HEADER,
     PRECISIONS,
@@ -44,6 +51,8 @@ from tests.core.export.pushed import PATH, STEP, STEPS, low_supply, pushed
 
 CC, CXX = shutil.which("gcc") or shutil.which("cc"), shutil.which("g++") or shutil.which("c++")
 needs_compiler = pytest.mark.skipif(CC is None, reason="there is no C compiler")
+SLOTS = (*NUMBERS, *BRISTLE_NUMBERS, *COMMAND_NUMBERS, *LATER_NUMBERS)
+NONE = {slot.name.lower(): value for slot, value in LATER_NUMBERS.items()}
 STRICT = ("-Wall", "-Wextra", "-Werror", "-pedantic", "-Wdouble-promotion", "-Wconversion")
 LANGUAGES = {"c": (CC, "-std=c99"), "c++": (CXX, "-std=c++17", "-x", "c++")}
 COMMAND_PATH = ("error_gain_ratio", "goal_slew", "dead_band", "pwm_lag", "supply_sag", "release_braking")
@@ -103,13 +112,13 @@ class Compiled:
     def __init__(self, folder: Path, precision: str) -> None:
         self.number = PRECISIONS[precision][0]
         self.library = built(folder, CALLER, precision)
-        names = ("supply_voltage", *(slot.name.lower() for slot in (*NUMBERS, *BRISTLE_NUMBERS, *COMMAND_NUMBERS)))
+        names = ("supply_voltage", *(slot.name.lower() for slot in SLOTS))
         fields = [("law", ctypes.c_int), ("contact", ctypes.c_int), *((name, self.number) for name in names)]
         self.servo_type = type("Servo", (ctypes.Structure,), {"_fields_": fields})
 
     def servo(self, model, config):
         numbers = servo_numbers(model, config)
-        values = [numbers.get(name, 0.0) for name, _ in self.servo_type._fields_[2:]]
+        values = [numbers.get(name, NONE.get(name, 0.0)) for name, _ in self.servo_type._fields_[2:]]
         return self.servo_type(LAW_NUMBERS[numbers["law"]], list(CONTACTS).index(model.contact), *values)
 
     def call(self, function, servo, *arrays, constants=(), columns=1):
@@ -181,7 +190,7 @@ class TestHeader:
         assert servo.law == LAW_NUMBERS[expected["law"]]
         assert list(CONTACTS)[servo.contact] == model.contact
         for field, _ in compiled.servo_type._fields_[2:]:
-            assert getattr(servo, field) == expected.get(field, 0.0), field
+            assert getattr(servo, field) == expected.get(field, NONE.get(field, 0.0)), field
 
     def test_preview_and_smoothing_are_ours(self):
         text = standalone_text(HEADER)
@@ -353,7 +362,7 @@ class TestExport:
 
         assert re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", found)
         assert not found.startswith(("sb_", "servobench"))
-        assert text.count("/*") == text.count("*/") == len(NUMBERS) + len(BRISTLE_NUMBERS) + len(COMMAND_NUMBERS) + 4
+        assert text.count("/*") == text.count("*/") == len(SLOTS) + 4
         assert "?" not in text
         assert f"static const sb_servo {found} = {{" in text
 

@@ -20,7 +20,7 @@ from tests.bench.commands import planted
 
 OTHERS = [kind for kind in COMMANDS if kind != "position"]
 MODELS = {kind: planted(kind, 1) for kind in OTHERS}
-ABLE = [target for target, exporter in exporters().items() if exporter.any_command]
+ABLE = [target for target, exporter in exporters().items() if exporter.any_law]
 
 
 def continuous(model):

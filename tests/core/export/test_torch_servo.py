@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.export.servo_file import BRISTLE_NUMBERS, COMMAND_NUMBERS, NUMBERS, servo_numbers, servo_text
+from core.export.servo_file import BRISTLE_NUMBERS, COMMAND_NUMBERS, LATER_NUMBERS, NUMBERS, servo_numbers, servo_text
 from core.kernel.layout import Law, Slot
 from core.kernel.rollout import OUTPUTS, STATE, rollout_kernel
 from core.motion.simulation import simulate_trajectory
@@ -363,7 +363,8 @@ def test_a_longer_delay_in_one_environment_is_that_environments():
 
 
 def test_the_file_holds_what_the_program_reads():
-    assert set(program.NUMBERS) == {slot.name.lower() for slot in (*NUMBERS, *COMMAND_NUMBERS)} | {"supply_voltage"}
+    slots = (*NUMBERS, *COMMAND_NUMBERS, *LATER_NUMBERS)
+    assert set(program.NUMBERS) == {slot.name.lower() for slot in slots} | {"supply_voltage"}
     assert tuple(slot.name.lower() for slot in BRISTLE_NUMBERS) == program.BRISTLE_NUMBERS
     assert tuple(CONTACTS) == program.CONTACTS
     model = load_model("erob80_100", "m6")

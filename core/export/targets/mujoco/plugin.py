@@ -21,7 +21,7 @@ from core.export.notes import settings_note
 from core.export.programs import mujoco_engine, program, require_unchanged
 from core.export.protocol import held_commands, measured, rollout_of_files
 from core.export.references import GridRun, default_bench
-from core.export.servo_file import COMMAND_NUMBERS, NUMBERS, servo_numbers, standalone_text
+from core.export.servo_file import COMMAND_NUMBERS, LATER_NUMBERS, NUMBERS, servo_numbers, standalone_text
 from core.export.targets.c_header import compiler
 from core.export.targets.mujoco.actuators import bench_title
 from core.export.targets.mujoco.xml import joint_attributes, pendulum_element, xml_text
@@ -79,7 +79,7 @@ def pendulum_scene(name: str, model: ServoModel, bench: Bench, settings: ServoSe
     extension = ET.Element("extension")
     instance = ET.SubElement(ET.SubElement(extension, "plugin", plugin=PLUGIN), "instance", name=name)
     ET.SubElement(instance, "config", key="law", value=own["law"])
-    for field in ("supply_voltage", *(slot.name.lower() for slot in (*NUMBERS, *COMMAND_NUMBERS))):
+    for field in ("supply_voltage", *(slot.name.lower() for slot in (*NUMBERS, *COMMAND_NUMBERS, *LATER_NUMBERS))):
         if field in own:
             ET.SubElement(instance, "config", key=field, value=repr(own[field]))
     root.insert(2, extension)
@@ -156,7 +156,7 @@ EXPORTER = Exporter(
     options=ServoOptions,
     write=write_plugin,
     check=check_plugin,
-    any_command=True,
+    any_law=True,
     engine="MuJoCo",
     package="mujoco",
     install="'servobench[mujoco]'",

@@ -340,5 +340,5 @@ EXPORTER = Exporter(
     options=ServoOptions,
     write=write_webots,
     check=check_webots,
-    any_command=True,
+    any_law=True,
 )
