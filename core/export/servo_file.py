@@ -37,7 +37,7 @@ BRISTLE_NUMBERS = (Slot.BRISTLE_STIFFNESS, Slot.BRISTLE_DAMPING)
 """Numbers that an elastoplastic contact adds to `NUMBERS`."""
 COMMAND_NUMBERS = (Slot.ANGLE_IGNORED, Slot.SPEED_FEEDBACK)
 """Numbers that another command than an angle adds to `NUMBERS`; both are 0 for an angle."""
-LATER_NUMBERS = {Slot.CURRENT_LIMIT: NO_CURRENT_LIMIT}
+LATER_NUMBERS = {Slot.CURRENT_LIMIT: NO_CURRENT_LIMIT, Slot.OUTPUT_OFFSET: 0.0}
 """Numbers that were added after `COMMAND_NUMBERS`, and the value at which each has no effect."""
 _ADDED = (*BRISTLE_NUMBERS, *COMMAND_NUMBERS, *LATER_NUMBERS)
 NUMBERS = tuple(slot for slot in Slot if slot not in (*_OF_THE_BENCH, *_OF_THE_INTEGRATOR, *_ADDED))

@@ -5,6 +5,7 @@ Friction models M1–M5 are special cases of M6 (seed 004, eqs 3, 6–10), so ev
 
 from __future__ import annotations
 
+import math
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -55,6 +56,7 @@ class Slot(IntEnum):
     ANGLE_IGNORED = 37  # 0: the law compares the command with the angle; 1: it does not
     SPEED_FEEDBACK = 38  # 1: the law compares the command with the speed; 0: it does not
     CURRENT_LIMIT = 39  # largest motor current [A], `Law.LIMITED` only
+    OUTPUT_OFFSET = 40  # share of OUTPUT_LIMIT that is added in the direction of the error
 
 
 ROW = len(Slot)
@@ -91,6 +93,8 @@ def bind(row: np.ndarray, setup: np.ndarray) -> np.ndarray:
 
 NO_SLEW = 1e9
 """Velocity limit of the goal that has no effect [rad/s]."""
+OFFSET_WIDTH = math.tau / 4096
+"""Error over which the output offset grows from 0 to its value [rad]: a step of a 12-bit encoder, the least it sees."""
 NO_CURRENT_LIMIT = 1e9
 """Current limit that has no effect [A]."""
 

@@ -13,7 +13,7 @@ import numpy as np
 from core.kernel.bristle import bristle_constants
 from core.kernel.compilation import compiled, fingerprint, step
 from core.kernel.layout import Contact, Law, Setup, Slot
-from core.kernel.step import delayed_command, lag_constants, make_step, period_constants
+from core.kernel.step import delayed_command, lag_constants, make_step, offset_constants, period_constants
 
 LANES = 16
 """Number of candidates simulated together; a population is padded to a multiple of it."""
@@ -38,6 +38,8 @@ _DERIVED = (
     "between",
     "inverse_between",
     "sampled",
+    "offset",
+    "offset_slope",
     *_BRISTLE,
 )
 _BLOCKS = (*_STATE, *_INPUT, *_SUM, *_DERIVED, *(slot.name for slot in Slot))
@@ -86,6 +88,7 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
     inverse_vs_ = _AT["inverse_vs"]
     slew_step_, inverse_slew_step_ = _AT["slew_step"], _AT["inverse_slew_step"]
     lag_share_, lag_mean_ = _AT["lag_share"], _AT["lag_mean"]
+    push_, push_slope_ = _AT["offset"], _AT["offset_slope"]
     spring_, decay_, gain_, compliance_, speed_, level_, slope_ = (_AT[name] for name in _BRISTLE)
     bristle_ = _AT[_BRISTLE[0]]
     bristles = len(_BRISTLE)
@@ -135,6 +138,7 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
         Slot.RESISTANCE,
     )
     kp_slot, ki_slot, kd_slot, kv_slot = Slot.KP, Slot.KI, Slot.KD, Slot.KV
+    push_slot, limit_slot = Slot.OUTPUT_OFFSET, Slot.OUTPUT_LIMIT
     period_slot, sampled_setup = Slot.CONTROL_PERIOD, Setup.SAMPLED
     kp_setup, ki_setup, kd_setup, kv_setup = Setup.KP, Setup.KI, Setup.KD, Setup.KV
     h_setup, inertia_setup, gravity_setup, offset_setup = (
@@ -205,6 +209,7 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
                 f[between_ + at], f[inverse_between_ + at], f[sampled_ + at] = period_constants(
                     row[period_slot] * setup[sampled_setup], h
                 )
+                f[push_ + at], f[push_slope_ + at] = offset_constants(row[push_slot], row[limit_slot])
                 whole = math.ceil(row[delay_slot] * inverse_h)
                 delay_steps[lane] = int(whole)
                 delay_share[lane] = whole - row[delay_slot] * inverse_h
@@ -294,6 +299,7 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
                                 f[inductance_ + lane], f[period_ + lane],
                                 f[spring_ + lane], f[decay_ + lane], f[gain_ + lane], f[compliance_ + lane],
                                 f[speed_ + lane], f[level_ + lane], f[slope_ + lane], f[current_limit_ + lane],
+                                f[push_ + lane], f[push_slope_ + lane],
                             )  # fmt: skip
                             f[q_ + lane] = q
                             f[v_ + lane] = v
@@ -323,6 +329,7 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
                                 f[inductance_ + lane], f[period_ + lane],
                                 f[spring_ + lane], f[decay_ + lane], f[gain_ + lane], f[compliance_ + lane],
                                 f[speed_ + lane], f[level_ + lane], f[slope_ + lane], f[current_limit_ + lane],
+                                0.0, 0.0,
                             )  # fmt: skip
                             f[q_ + lane] = q
                             f[v_ + lane] = v

@@ -48,7 +48,7 @@ from functools import cache
 from numba import njit
 
 from core.kernel.bristle import INLINE, bristle_constants, make_bristle
-from core.kernel.layout import Contact, Law, Slot
+from core.kernel.layout import OFFSET_WIDTH, Contact, Law, Slot
 from core.kernel.mathops import LN_2, LOG2_E, exp2, exp2_below, log2, sine
 
 _TINY = 1e-300
@@ -225,6 +225,12 @@ def sagged_supply(supply: float, current: float, emf: float, resistance: float, 
 
 
 @njit(error_model="numpy")
+def offset_constants(share, limit):
+    """Return the output offset [duty or A] and its growth with the error [per rad] from its share of the limit."""
+    return share * limit, share * limit / OFFSET_WIDTH
+
+
+@njit(error_model="numpy")
 def period_constants(period, h):
     """Return the constants of a law that acts once a period.
 
@@ -249,6 +255,7 @@ def step_numbers(row, h, leapfrog):
         row[Slot.BRISTLE_DAMPING], h, leapfrog,
     )  # fmt: skip
     between, inverse_between, sampled = period_constants(row[Slot.CONTROL_PERIOD], h)
+    offset, offset_slope = offset_constants(row[Slot.OUTPUT_OFFSET], row[Slot.OUTPUT_LIMIT])
     return (
         h, 1.0 / h, row[Slot.TORQUE_CONSTANT], row[Slot.RESISTANCE], 1.0 / row[Slot.RESISTANCE], inertia, 1.0 / inertia,
         row[Slot.GRAVITY_TORQUE], row[Slot.ANGLE_OFFSET],
@@ -262,6 +269,7 @@ def step_numbers(row, h, leapfrog):
         row[Slot.GOAL_SLEW] * h, 1.0 / (row[Slot.GOAL_SLEW] * h), row[Slot.DEAD_BAND],
         lag_share, lag_mean, row[Slot.SUPPLY_SAG], row[Slot.RELEASE_BRAKING], row[Slot.INDUCTANCE],
         row[Slot.PWM_PERIOD], spring, decay, gain, compliance, speed, level, slope, row[Slot.CURRENT_LIMIT],
+        offset, offset_slope,
     )  # fmt: skip
 
 
@@ -296,7 +304,7 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
         angle_feedback, speed_feedback, kp, kv_feedback, output_limit, velocity_after, velocity_limit,
         ki, kd, between, inverse_between, sampled, slew_step, inverse_slew_step, dead_band,
         lag_share, lag_mean, sag, braking, inductance, period,
-        spring, decay, gain, compliance, stribeck_speed, level, slope, current_limit,
+        spring, decay, gain, compliance, stribeck_speed, level, slope, current_limit, offset, offset_slope,
     ):  # fmt: skip
         half_h = 0.5 * h
         # Forces act at this angle.
@@ -330,6 +338,7 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
                 mean_sum = summed if sampled > 0.0 else 0.5 * (integral + summed)
                 integral = summed
                 raw = kp * new_error + mean_sum + kd * rise * inverse_between - kv_feedback * v
+                raw = raw + clip(offset_slope * new_error, offset)
                 wanted = clip(raw, output_limit)
                 # Its mean over the step.
                 control = wanted + before * (held - wanted)
@@ -347,6 +356,7 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
                 integral = clip(integral + ki * new_error * h, output_limit)
                 integral = integral if enable > 0.0 else 0.0
                 raw = kp * new_error + integral + kd * (new_error - error) * inverse_h - kv_feedback * v
+                raw = raw + clip(offset_slope * new_error, offset)
                 error = new_error
                 control = clip(raw, output_limit)
                 feedback = speed_gain if control == raw else 0.0

@@ -41,7 +41,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from core.base.arrays import Array
 from core.base.errors import ModelError
-from core.kernel.layout import Law, Slot
+from core.kernel.layout import OFFSET_WIDTH, Law, Slot
 from core.kernel.step import coast_current
 from core.motion.simulation import Motion, simulate_trajectory
 from core.motion.trajectories import Trajectory, recorded_trajectory
@@ -182,7 +182,10 @@ def feedforward(
     saturated = saturated | (np.abs(output) > limit)
     output = np.clip(output, -limit, limit)
     friction = torque - needed
-    asked = (output + row[Slot.KV] * v) / row[Slot.KP]
+    asked = output + row[Slot.KV] * v
+    # Beyond the width of the output's offset, or within it, whichever error is larger.
+    pushed, kp = row[Slot.OUTPUT_OFFSET] * limit, row[Slot.KP]
+    error = np.maximum((np.abs(asked) - pushed) / kp, np.abs(asked) / (kp + pushed / OFFSET_WIDTH))
     current_law = model.control.kernel_law == Law.CURRENT
     per_torque = 1.0 if current_law else row[Slot.RESISTANCE] / settings.supply_voltage
     return Feedforward(
@@ -190,7 +193,7 @@ def feedforward(
         friction_torque=friction,
         direction=direction,
         output=output,
-        goal_offset=asked + row[Slot.DEAD_BAND] * np.sign(asked),
+        goal_offset=np.sign(asked) * (error + row[Slot.DEAD_BAND]),
         friction_offset=friction * per_torque / (row[Slot.TORQUE_CONSTANT] * row[Slot.KP]),
         saturated=saturated,
     )

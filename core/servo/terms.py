@@ -111,6 +111,11 @@ COMMAND_PATH: Mapping[str, Term] = {
         symbol="ε", unit="rad", description="half width of the ignored position error", title="dead band",
         slots=(Slot.DEAD_BAND,), start=0.002, upper=0.03, neutral=0.0, evidence="dead_band",
     ),
+    "output_offset": Term(
+        symbol="d₀", unit="1", description="share of the largest output added in the direction of the error",
+        title="offset of the output", slots=(Slot.OUTPUT_OFFSET,), start=0.005, upper=0.1, limits=(0.0, 1.0),
+        neutral=0.0, evidence="dead_band",
+    ),
     "pwm_lag": Term(
         symbol="τ_p", unit="s", description="first-order lag of duty cycle or current", title="lag of the duty cycle",
         slots=(Slot.PWM_LAG,), start=0.002, upper=0.05, neutral=0.0, evidence="delay",
@@ -131,7 +136,7 @@ COMMAND_PATH: Mapping[str, Term] = {
 }  # fmt: skip
 """Terms between a command and the motor; each is off unless requested."""
 
-ANGLE_TERMS = ("error_gain_ratio", "goal_slew", "dead_band")
+ANGLE_TERMS = ("error_gain_ratio", "goal_slew", "dead_band", "output_offset")
 """Command path terms that act on an angle; a servo that is commanded otherwise has none of them."""
 
 SPEED_LOOP: Mapping[str, Term] = {
@@ -146,10 +151,11 @@ SPEED_LOOP: Mapping[str, Term] = {
 }  # fmt: skip
 """Gains of a servo that is commanded by a speed, scaled by its output limit and no-load speed."""
 
-COMMAND_PATH_TERMS = tuple(name for name in COMMAND_PATH if name != "control_period")
+COMMAND_PATH_TERMS = tuple(name for name in COMMAND_PATH if name not in ("control_period", "output_offset"))
 """Command path terms of an identification unless others are requested.
 
-The servo's file gives the control period, and without integral or derivative gain hardly a recording shows it.
+The servo's file gives the control period, and without integral or derivative gain hardly a recording shows it. Only
+Feetech's servos are known to have an output offset.
 """
 
 FRICTION: Mapping[str, Term] = {
@@ -245,7 +251,7 @@ PUSHED_BY: Mapping[str, str] = {
     **dict.fromkeys(("command_delay", "release_delay", "pwm_lag"), "at which time goals and positions are read"),
     "error_gain_ratio": "kp of the runs and error_gain in the servo file",
     "goal_slew": "the servo's own velocity profile, and at which time goals and positions are read",
-    "dead_band": "kp of the runs, and that goals and positions have the same zero",
+    **dict.fromkeys(("dead_band", "output_offset"), "kp of the runs, and that goals and positions have the same zero"),
     "supply_sag": "the supply voltage of the runs at the servo",
     "release_braking": "at which time the torque is released in these runs",
 }

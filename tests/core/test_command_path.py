@@ -4,6 +4,7 @@ The leapfrog takes each term's exact mean over a step, Algorithm 1 its value at 
 times and delays exact in binary, so that equalities hold to the last bit.
 """
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -146,6 +147,21 @@ def test_dead_band_ignores_small_errors_and_shortens_large_ones(sign):
     assert motion.motor_torque[0] == 0.0
     motion = simulate_recording(model, commands(model, [sign * 0.05, 0.0]))
     assert motion.duty_cycle[0] == pytest.approx(sign * 0.158 * 16 * (0.05 - 0.01))
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("steps", [0.5, 1.0, 20.0])
+def test_an_output_offset_adds_to_the_output_beyond_the_dead_band(sign, steps):
+    """A share of the largest duty cycle that grows over the first encoder step, whatever the gain."""
+    step = math.tau / 4096
+    model = plain(path=("dead_band", "output_offset"), dead_band=0.01, output_offset=0.02)
+
+    motion = simulate_recording(model, commands(model, [sign * 0.0099, 0.0]))
+    assert motion.duty_cycle[0] == 0.0
+    motion = simulate_recording(model, commands(model, [sign * (0.01 + steps * step), 0.0]))
+    assert motion.duty_cycle[0] == pytest.approx(
+        sign * (0.158 * 16 * steps * step + 0.02 * model.control.output_limit * min(steps, 1.0))
+    )
 
 
 @pytest.mark.parametrize("substeps", [1, 5])

@@ -121,6 +121,7 @@ TERMS = {
     "goal_slew": {"goal_slew": 1.1},
     "dead_band": {"dead_band": 0.01},
     "no dead_band": {"dead_band": 0.0},
+    "output_offset": {"output_offset": 0.02},
     "pwm_lag": {"pwm_lag": 0.01},
     "supply_sag": {"supply_sag": 1.0},
     "error_gain_ratio": {"error_gain_ratio": 1.1},

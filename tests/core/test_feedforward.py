@@ -171,8 +171,8 @@ class TestControlLaw:
     @pytest.mark.parametrize("law", LAW_MODELS)
     def test_the_goal_makes_the_servo_give_the_torque(self, law, random):
         """The kernel's step, the wanted state in its middle, commanded the compensated goal, has that motor torque."""
-        path = ("error_gain_ratio", "dead_band")
-        values = {"error_gain_ratio": 1.2}
+        path = ("error_gain_ratio", "dead_band", "output_offset")
+        values = {"error_gain_ratio": 1.2, "output_offset": 0.03}
         model = catalogue_model(friction="m6", command_path=path, values=values, **LAW_MODELS[law])
         config = model.default_settings()
         motion = wanted(*(random.normal(0.0, scale, 40) for scale in (0.5, 0.5, 3.0)))

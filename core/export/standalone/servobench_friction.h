@@ -45,6 +45,9 @@ typedef float sb_real;
 #define SB_PREVIEW SB_C(0.003)
 #define SB_SMOOTHING SB_C(0.01)
 
+/* Error over which the output offset grows from 0 to its value [rad]: a step of a 12-bit encoder. */
+#define SB_OFFSET_WIDTH SB_C(0.0015339807878856412)
+
 typedef enum { SB_VOLTAGE, SB_CURRENT, SB_COAST } sb_law;
 
 /* Behaviour of friction before it slips: it stops the shaft rigidly, or it yields. Stribeck friction falls with
@@ -93,6 +96,7 @@ typedef struct {
   sb_real angle_ignored;            /* 1: the control law does not compare the goal with the angle */
   sb_real speed_feedback;           /* 1: it compares the goal with the speed */
   sb_real current_limit;            /* voltage law: largest motor current [A]; 1e9 never acts */
+  sb_real output_offset;            /* share of output_limit that is added in the direction of the error */
 } sb_servo;
 
 /* State of servo and friction between steps; start with sb_at_rest. */
@@ -319,6 +323,11 @@ static inline sb_goal sb_held(sb_real goal) {
   return held;
 }
 
+/* Output that is added in the direction of the error [duty cycle or A]. */
+static inline sb_real sb_offset(const sb_servo *servo, sb_real error) {
+  return servo->output_offset * servo->output_limit * sb_clip(error / SB_OFFSET_WIDTH, SB_C(1));
+}
+
 /* Mean output over a step of a law that acts once a period, and its decrease with velocity in `damping`; between two
  * actions the output is held. position and velocity at the beginning of the step [rad, rad/s]. */
 static inline sb_real sb_sampled_law(const sb_servo *servo, sb_state *state, sb_goal goal, sb_real position,
@@ -342,7 +351,7 @@ static inline sb_real sb_sampled_law(const sb_servo *servo, sb_state *state, sb_
     error -= servo->speed_feedback * velocity;
     error -= sb_clip(error, servo->dead_band);
     state->integral = sb_clip(state->integral + servo->ki * error * between, servo->output_limit);
-    wanted = servo->kp * error + state->integral - servo->kv * velocity;
+    wanted = servo->kp * error + state->integral - servo->kv * velocity + sb_offset(servo, error);
     if (acted) {
       wanted += servo->kd * (error - state->error) / between;
     }
@@ -377,6 +386,7 @@ static inline sb_real sb_continuous_law(const sb_servo *servo, sb_state *state, 
   state->goal = between + second;
   state->integral = sb_clip(summed + servo->ki * error * step, servo->output_limit);
   wanted = servo->kp * error + SB_C(0.5) * (summed + state->integral) - servo->kv * velocity;
+  wanted += sb_offset(servo, error);
   *damping = servo->kv + servo->kp * servo->speed_feedback;
   if (error < SB_C(0) || error > SB_C(0)) {
     wanted += servo->kd * ((state->goal - start) / step - velocity);
@@ -591,14 +601,18 @@ static inline sb_command sb_feedforward(const sb_servo *servo, sb_real velocity,
   const sb_real needed = (inertia + servo->armature) * acceleration - external;
   const sb_real per_torque = servo->law == SB_CURRENT ? SB_C(1) : servo->resistance / servo->supply_voltage;
   sb_command command;
-  sb_real output, asked;
+  sb_real output, asked, pushed, size;
   command.motor_torque = sb_solve_torque(servo, needed, direction, external, velocity, &command.saturated);
   command.friction_torque = command.motor_torque - needed;
   output = sb_output_for(servo, command.motor_torque, velocity);
   command.output = sb_clip(output, servo->output_limit);
   command.saturated = command.saturated || SB_MATH(fabs)(output) > servo->output_limit;
-  asked = (command.output + servo->kv * velocity) / servo->kp;
-  command.goal_offset = asked + servo->dead_band * sb_sign(asked);
+  asked = command.output + servo->kv * velocity;
+  /* Beyond the width of the offset, or within it, whichever error is larger. */
+  pushed = servo->output_offset * servo->output_limit;
+  size = SB_MATH(fmax)((SB_MATH(fabs)(asked) - pushed) / servo->kp,
+                       SB_MATH(fabs)(asked) / (servo->kp + pushed / SB_OFFSET_WIDTH));
+  command.goal_offset = sb_sign(asked) * (size + servo->dead_band);
   command.friction_offset = command.friction_torque * per_torque / (servo->torque_constant * servo->kp);
   return command;
 }

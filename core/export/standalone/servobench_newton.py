@@ -56,7 +56,13 @@ STAGGERED = 0.5
 """Lag of velocities behind positions, in steps, in solvers that update positions with the new velocity."""
 FIELDS = (*NUMBERS, *BRISTLE_NUMBERS, "joint_zero", "load_inertia")
 """Parameters of each joint, SI units."""
-NEWER = {"control_period": 0.0, "angle_ignored": 0.0, "speed_feedback": 0.0, "current_limit": NO_CURRENT_LIMIT}
+NEWER = {
+    "control_period": 0.0,
+    "angle_ignored": 0.0,
+    "speed_feedback": 0.0,
+    "current_limit": NO_CURRENT_LIMIT,
+    "output_offset": 0.0,
+}
 """Parameters that robots written for earlier versions lack, and their values for these."""
 
 

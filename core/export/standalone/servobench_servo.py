@@ -73,16 +73,16 @@ FIELDS = (
     "inductance", "pwm_period",
     "kp", "ki", "kd", "kv", "output_limit", "opposing_gate", "release_delay",
     "supply_voltage", "law", "contact", "bristle_stiffness", "bristle_damping", "control_period",
-    "angle_ignored", "speed_feedback", "current_limit",
+    "angle_ignored", "speed_feedback", "current_limit", "output_offset",
 )  # fmt: skip
 """Names of a servo's numbers in order: N·m/A, Ω, kg·m², N·m, N·m·s/rad, 1, N·m, 1, 1/(N·m), rad/s, 1, s, rad/s, rad, s,
 Ω, 1, H, s; gains per rad in duty cycle or A; V; law: 0 voltage, 1 current, 2 coast; contact: 0 rigid, 1 elastoplastic,
 2 elastoplastic with the rational function; N·m/rad, N·m·s/rad; s, 0: the law acts in every step; 1: the law does not
-compare the command with the angle; 1: it compares it with the speed; A, 1e9: no limit."""
+compare the command with the angle; 1: it compares it with the speed; A, 1e9: no limit; share of output_limit."""
 (
     KT, R, ARMATURE, KC, KV_FRICTION, KM, KE, KCS, KMS, KES, KMQ, KEQ, VS, ALPHA, DELAY, SLEW, BAND, LAG, SAG, BRAKING,
     L, PERIOD, KP, KI, KD, KV, LIMIT, GATE, RELEASE_DELAY, SUPPLY, LAW, CONTACT, STIFFNESS, BRISTLE_DAMPING, BETWEEN,
-    ANGLE_IGNORED, SPEED, CURRENT_LIMIT,
+    ANGLE_IGNORED, SPEED, CURRENT_LIMIT, OFFSET,
 ) = range(len(FIELDS))  # fmt: skip
 LAWS = ("voltage", "current", "coast")
 VOLTAGE, CURRENT, COAST = 0.0, 1.0, 2.0
@@ -99,6 +99,8 @@ STATE = (
     "velocity_before",
 )
 SLEWED, OUTPUT, INTEGRAL, ERROR, BUS, HELD, SINCE, BEFORE = range(len(STATE))
+_OFFSET_WIDTH = math.tau / 4096
+"""Error over which the output offset grows from 0 to its value [rad]."""
 _ENDS = 1.0 - 1e-6
 """Share of a step after which a control law acts in the next one."""
 _TINY = 1e-300
@@ -131,7 +133,7 @@ def load_servo(source: str | Path | Mapping[str, Any]) -> np.ndarray:
     if data["version"] < 4:
         data |= {"angle_ignored": 0.0, "speed_feedback": 0.0}
     if data["version"] < 5:
-        data["current_limit"] = 1e9
+        data |= {"current_limit": 1e9, "output_offset": 0.0}
     if data.get("contact") not in CONTACTS:
         raise ValueError(f"{name}: no contact {data.get('contact')!r}; available: {', '.join(CONTACTS)}")
     data["contact"] = float(CONTACTS.index(data["contact"]))
@@ -340,6 +342,12 @@ def motor_current(p, output, enable, supply, velocity):
 
 
 @compiled
+def offset(p, error):
+    """Return the output that is added in the direction of the error [duty cycle or A]."""
+    return p[OFFSET] * p[LIMIT] * min(max(error / _OFFSET_WIDTH, -1.0), 1.0)
+
+
+@compiled
 def continuous_law(p, state, position, velocity, goal, step, share_now):
     """Return the output of a law that acts in every step, and its decrease with velocity; advance the state.
 
@@ -359,7 +367,7 @@ def continuous_law(p, state, position, velocity, goal, step, share_now):
     state[BEFORE] = velocity
     state[INTEGRAL] = min(max(summed + p[KI] * error * step, lowest), highest)
     summed += share_now * (state[INTEGRAL] - summed)
-    wanted = p[KP] * error + summed + p[KD] * (error - state[ERROR]) / step - p[KV] * velocity
+    wanted = p[KP] * error + summed + p[KD] * (error - state[ERROR]) / step - p[KV] * velocity + offset(p, error)
     state[ERROR] = error
     control = min(max(wanted, lowest), highest)
     return control, (p[KV] + p[KP] * p[SPEED] if control == wanted else 0.0)
@@ -389,7 +397,7 @@ def sampled_law(p, state, position, velocity, goal, step):
         acted = True
         state[ERROR] = error
         state[INTEGRAL] = min(max(state[INTEGRAL] + p[KI] * error * between, -p[LIMIT]), p[LIMIT])
-        wanted = p[KP] * error + state[INTEGRAL] + p[KD] * rise / between - p[KV] * velocity
+        wanted = p[KP] * error + state[INTEGRAL] + p[KD] * rise / between - p[KV] * velocity + offset(p, error)
         state[HELD] = min(max(wanted, -p[LIMIT]), p[LIMIT])
         # The actions after the first one would see the velocity of this step change.
         slope = p[KD] + p[KV] + p[KP] * p[SPEED]

@@ -40,7 +40,7 @@ NUMBERS = (
     "stribeck_velocity", "stribeck_exponent", "opposing_gate",
     "delay", "release_delay", "goal_slew", "dead_band", "pwm_lag", "supply_sag", "release_braking",
     "inductance", "pwm_period", "kp", "ki", "kd", "kv", "output_limit", "supply_voltage",
-    "control_period", "angle_ignored", "speed_feedback", "current_limit",
+    "control_period", "angle_ignored", "speed_feedback", "current_limit", "output_offset",
 )  # fmt: skip
 """Numbers that a servo file must hold besides its law; each is a tensor in `TorchServo.numbers`."""
 CONTACTS = ("rigid", "elastoplastic", "elastoplastic_rational")
@@ -54,6 +54,8 @@ _POSITIVE = (
     "torque_constant", "resistance", "stribeck_velocity", "stribeck_exponent", "goal_slew", "inductance", "pwm_period",
     "supply_voltage", *BRISTLE_NUMBERS,
 )  # fmt: skip
+OFFSET_WIDTH = math.tau / 4096
+"""Error over which the output offset grows from 0 to its value [rad]."""
 NO_CURRENT_LIMIT = 1e9
 """Current limit that has no effect [A]."""
 STAGGERED = 0.5
@@ -89,7 +91,7 @@ def read_servo(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
     if data["version"] < 4:
         data |= {"angle_ignored": 0.0, "speed_feedback": 0.0}
     if data["version"] < 5:
-        data["current_limit"] = NO_CURRENT_LIMIT
+        data |= {"current_limit": NO_CURRENT_LIMIT, "output_offset": 0.0}
     if data.get("law") not in LAWS:
         raise ValueError(f"{name}: no control law {data.get('law')!r}; available: {', '.join(LAWS)}")
     if data.get("contact") not in CONTACTS:
@@ -327,7 +329,7 @@ class TorchServo:
         old = state.integral - 0.5 * h * n["ki"] * speed * (velocity - state.velocity)
         integral = _clip(old + n["ki"] * error * h, n["output_limit"])
         summed = old + now * (integral - old)
-        raw = n["kp"] * error + summed + n["kd"] * (error - state.error) / h - n["kv"] * velocity
+        raw = n["kp"] * error + summed + n["kd"] * (error - state.error) / h - n["kv"] * velocity + _offset(n, error)
         control = _clip(raw, n["output_limit"])
         damping = torch.where(control == raw, n["kv"] + n["kp"] * speed, 0.0)
         return _Law(control, damping, slewed, integral, error, state.held, state.since)
@@ -350,7 +352,7 @@ class TorchServo:
             seen = seen - _clip(seen, n["dead_band"])
             rise = torch.where(acted, seen - error, 0.0) / between
             summed = _clip(integral + n["ki"] * seen * between, limit)
-            wanted = n["kp"] * seen + summed + n["kd"] * rise - n["kv"] * velocity
+            wanted = n["kp"] * seen + summed + n["kd"] * rise - n["kv"] * velocity + _offset(n, seen)
             output = _clip(wanted, limit)
             # The actions after the first one would see the velocity of this step change.
             slope = n["kd"] + n["kv"] + n["kp"] * n["speed_feedback"]
@@ -708,6 +710,11 @@ def _written(value: torch.Tensor, env_ids: Envs, new: float) -> torch.Tensor:
     value = value.clone()
     value[env_ids] = new
     return value
+
+
+def _offset(n: Mapping[str, torch.Tensor], error: torch.Tensor) -> torch.Tensor:
+    """Return the output that is added in the direction of the error [duty cycle or A]."""
+    return n["output_offset"] * n["output_limit"] * torch.clamp(error / OFFSET_WIDTH, -1.0, 1.0)
 
 
 def _held_back(

@@ -21,6 +21,7 @@ PATH = {
     "error_gain_ratio": 1.1,
     "goal_slew": 5.3,
     "dead_band": 0.01,
+    "output_offset": 0.02,
     "pwm_lag": 0.004,
     "supply_sag": 0.3,
     "release_braking": 0.4,

@@ -55,7 +55,15 @@ SLOTS = (*NUMBERS, *BRISTLE_NUMBERS, *COMMAND_NUMBERS, *LATER_NUMBERS)
 NONE = {slot.name.lower(): value for slot, value in LATER_NUMBERS.items()}
 STRICT = ("-Wall", "-Wextra", "-Werror", "-pedantic", "-Wdouble-promotion", "-Wconversion")
 LANGUAGES = {"c": (CC, "-std=c99"), "c++": (CXX, "-std=c++17", "-x", "c++")}
-COMMAND_PATH = ("error_gain_ratio", "goal_slew", "dead_band", "pwm_lag", "supply_sag", "release_braking")
+COMMAND_PATH = (
+    "error_gain_ratio",
+    "goal_slew",
+    "dead_band",
+    "output_offset",
+    "pwm_lag",
+    "supply_sag",
+    "release_braking",
+)
 STATES = 1000
 DOUBLE, FLOAT = 1e-12, 1e-4
 """Relative to the largest term: how far compiled numbers may be from ours."""
@@ -250,7 +258,13 @@ class TestParity:
     @pytest.mark.parametrize("law", LAW_MODELS)
     def test_the_pendulum_moves_as_the_kernel_s(self, tmp_path, law, path, contact):
         """Lifted, released and dropped, with delays between whole steps."""
-        ranged = {"error_gain_ratio": 1.1, "dead_band": 0.01, "pwm_lag": 0.002, "supply_sag": 0.3}
+        ranged = {
+            "error_gain_ratio": 1.1,
+            "dead_band": 0.01,
+            "output_offset": 0.03,
+            "pwm_lag": 0.002,
+            "supply_sag": 0.3,
+        }
         ranged |= {"release_braking": 0.4, "goal_slew": 3.7, "command_delay": 0.0123, "release_delay": 0.0047}
         model = catalogue_model(
             friction="m6", command_path=path, values={n: ranged[n] for n in path}, **LAW_MODELS[law]
@@ -275,12 +289,12 @@ class TestParity:
     @pytest.mark.parametrize("gate", QUADRATIC_GATES)
     def test_the_feedforward_is_ours(self, compiled, random, law, gate):
         code, tolerance = compiled
-        path = ("dead_band", "supply_sag")
+        path = ("dead_band", "output_offset", "supply_sag")
         model = drawn_model(
             random,
             gate=gate,
             command_path=path,
-            values={"dead_band": 0.01, "supply_sag": 0.2},
+            values={"dead_band": 0.01, "output_offset": 0.03, "supply_sag": 0.2},
             **LAW_MODELS[law],
         )
         tame = {name: 0.4 * value for name, value in model.values.items() if name.startswith("load_friction")}

@@ -492,7 +492,8 @@ def test_the_servos_own_numbers(law, target, tmp_path):
     limited = law == "limited"
     if limited and not exporters()[target].any_law:
         pytest.skip("the target refuses a current limit")
-    model = catalogue_model(friction="m6", command_path=COMMAND_PATH_TERMS, **LAW_MODELS[law])
+    path = (*COMMAND_PATH_TERMS, *(("output_offset",) if limited else ()))
+    model = catalogue_model(friction="m6", command_path=path, **LAW_MODELS[law])
     law = model.control.law if limited else law
     values = {
         p.name: p.lower + (0.2 + 0.6 * place / len(model.parameters)) * (p.upper - p.lower)
@@ -519,7 +520,8 @@ def test_the_servos_own_numbers(law, target, tmp_path):
     }
     if limited or target == "c":
         limit = LAW_MODELS["limited"]["current_limit"] if limited else 1e9
-        expected |= {"angle_ignored": 0.0, "speed_feedback": 0.0, "current_limit": limit}
+        later = {"angle_ignored": 0.0, "speed_feedback": 0.0, "current_limit": limit, "output_offset": 0.0}
+        expected = later | expected
     del expected["q_offset"], expected["error_gain_ratio"]
     if law != "coast":
         expected |= {"inductance": 1.0, "pwm_period": 1.0}

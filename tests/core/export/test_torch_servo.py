@@ -33,6 +33,7 @@ FULL_PATH = {
     "error_gain_ratio": 1.1,
     "goal_slew": 4.0,
     "dead_band": 0.004,
+    "output_offset": 0.02,
     "pwm_lag": 0.006,
     "supply_sag": 0.4,
     "release_braking": 0.6,
