@@ -157,7 +157,8 @@ class FeetechServo(SerialServo):
         wanted = 0.0
         if self._watch is not None and self._mode == "position" and self._written is not None:
             error = self.profile.position_unit * abs(self._watch.newest - self._counts)
-            wanted = self.spec.control.error_gain * self._written.kp * error
+            highest = self.profile.duty_unit * self._prepared.caps["max_torque"]
+            wanted = min(self.spec.control.error_gain * self._written.kp * error, highest)
         cut = wanted > 2.0 * left and 0.5 * left < abs(reading.duty_cycle) <= left + self.profile.duty_unit
         self._cut = self._cut + 1 if cut else 0
         if self._cut > CUT_SAMPLES:

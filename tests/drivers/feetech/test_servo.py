@@ -249,6 +249,16 @@ def test_an_overload_is_a_fault_even_if_the_servo_reports_none(emulate, silent):
         assert driven(emulator)
 
 
+@pytest.mark.parametrize("share", [100, 150, 200, 390])
+def test_a_limited_output_is_not_taken_for_an_overload(emulate, share):
+    emulator = emulate(emulated(max_torque=share))
+    with connected(emulator) as servo:
+        assert any("cuts its output off" in warning for warning in servo.identity.warnings)
+        servo.configure(replace(settings(NAME), kp=32.0))
+        for k in range(600):
+            cycles(servo, PositionGoal(1.2 * math.sin(0.05 * k)), 1)
+
+
 def test_a_blip_of_its_supply_is_a_restart_and_not_another_program(emulate, monkeypatch):
     monkeypatch.setattr("drivers.emulators.serial_bus.device.BOOT_TIME", 0.02)
     emulator = emulate(FeetechEmulation())
