@@ -1,5 +1,8 @@
 """A servo with an error from before it is connected: named as in a run, and cleared or restarted by a command."""
 
+import io
+import json
+
 import pytest
 
 from drivers.emulators.process import EmulatorProcess
@@ -9,12 +12,12 @@ from drivers.registry import open_servo
 from drivers.servo import PositionGoal, ServoState
 from tests.warm import keep_warm
 
-X, MX, DRIVE = "dynamixel:xl330", "dynamixel:mx106", "ethercat:erob80_50"
+X, MX, STS, DRIVE = "dynamixel:xl330", "dynamixel:mx106", "feetech:sts3215", "ethercat:erob80_50"
 
 
 def p1(emulator):
     """Return True if a servo's errors last only as long as their causes, and no command restarts it."""
-    return emulator.addresses[0].split(":")[3:4] == ["1"]
+    return emulator.addresses[0].split(":")[3:4] == ["1"] or emulator.addresses[0].startswith("feetech")
 
 
 def cases(emulator):
@@ -26,7 +29,7 @@ def cases(emulator):
 
 def end_the_cause(emulator):
     """A drive's cause is over with its fault."""
-    if emulator.addresses[0].startswith("dynamixel"):
+    if not emulator.addresses[0].startswith("ethercat"):
         emulator.say("fault clear")
 
 
@@ -35,7 +38,7 @@ def warm(monkeypatch):
     keep_warm(monkeypatch)
 
 
-@pytest.fixture(params=[X, MX, pytest.param(DRIVE, marks=pytest.mark.own_network)])
+@pytest.fixture(params=[X, MX, STS, pytest.param(DRIVE, marks=pytest.mark.own_network)])
 def emulator(request, warm):
     with EmulatorProcess(emulator_source(request.param)) as process:
         yield process
@@ -91,3 +94,64 @@ def test_a_cause_that_lasts_is_not_cleared_away(emulator, fails):
 def test_a_simulated_servo_has_nothing_to_restart(bench, fails):
     assert "no error to clear" in bench("servo", "clear", "simulated:xl330").out
     assert "cannot be restarted" in fails("servo", "reboot", "simulated:xl330")
+
+
+@pytest.fixture
+def sts(warm):
+    with EmulatorProcess(emulator_source(STS)) as process:
+        yield process
+
+
+def test_registers_are_shown_changed_when_one_agrees_and_read_back(sts, bench, fails, monkeypatch, tmp_path):
+    [address] = sts.addresses
+    assert bench("servo", "registers", address, "--json").data["model_number"] == 777
+    change = ("servo", "set", address, "p_gain=16", "d_gain=32")
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    refused = bench(*change, code=1).out
+    assert refused.splitlines()[1].split() == ["p_gain", "32", "16"]
+    assert "d_gain" not in refused
+    assert sts.say("get p_gain") == "32"
+    monkeypatch.setattr("sys.stdin", io.StringIO("yes\n"))
+    assert "written, and read back" in bench(*change).out
+    sts.say("power-cycle")
+    assert sts.say("get p_gain") == "16"
+    assert "holds all of these already" in bench(*change).out
+
+    robot = tmp_path / "arm.json"
+    joint = {"id": 3, "drive_mode": 0, "homing_offset": -120, "range_min": 800, "range_max": 3300}
+    robot.write_text(json.dumps({"elbow_flex": joint}))
+    bench("servo", "set", address, "--calibration", f"{robot}:elbow_flex", "--yes")
+    held = ("homing_offset", "min_position_limit", "max_position_limit")
+    assert [int(sts.say(f"get {name}")) for name in held] == [-120, 800, 3300]
+    assert "there are elbow_flex" in fails("servo", "set", address, "--calibration", f"{robot}:wrist", "--yes")
+    assert "not a calibration of LeRobot" in fails("servo", "set", address, "--calibration", f"{tmp_path}:x", "--yes")
+
+    told = bench("servo", "centre", address, "--yes").out
+    assert "homing_offset" in told
+    assert abs(int(sts.say("get present_position")) - 2048) <= 2
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("set",), "state what to set"),
+        (("set", "p_gain"), "is not NAME=VALUE"),
+        (("set", "p_gain=1.5"), "is not NAME=VALUE"),
+        (("set", "p_gain=999"), "does not fit"),
+        (("set", "id=254"), "the highest is 253"),
+        (("set", "torque_enable=1"), "it is no setting"),
+        (("set", "colour=1"), "no register 'colour'"),
+        (("centre", "p_gain=1"), "takes no registers"),
+        (("info", "p_gain=1"), "takes no registers"),
+    ],
+)
+def test_what_cannot_be_set_is_one_line(sts, fails, words, reason):
+    action, *changes = words
+    assert reason in fails("servo", action, *sts.addresses, *changes)
+    assert "driven=0" in sts.say("state")
+
+
+def test_other_servos_have_no_registers_to_set_or_no_centre(fails, warm):
+    assert "only servos on a serial bus" in fails("servo", "registers", "simulated:xl330")
+    with EmulatorProcess(emulator_source(X)) as process:
+        assert "only Feetech servos can be centred" in fails("servo", "centre", *process.addresses)

@@ -30,7 +30,7 @@ RATE = 100.0
 FIRST_SAMPLES = 0.3 * RATE
 """Of a run before a fault is planted."""
 CONTEXT = get_context("spawn")
-LOADS = {"xl330": (0.05, 0.1), "mx106": (0.5, 0.15), "erob80_50": (4.0, 0.2)}
+LOADS = {"xl330": (0.05, 0.1), "mx106": (0.5, 0.15), "erob80_50": (4.0, 0.2), "sts3215": (0.5, 0.1)}
 
 
 class Rig:
@@ -101,7 +101,7 @@ class Rig:
 def rig_with(what: str, folder: Path):
     """An emulated servo and a recorder that is not started yet."""
     address = ServoAddress.parse(what)
-    link = f"?link={folder / 'port'}" if address.family == "dynamixel" else ""
+    link = f"?link={folder / 'port'}" if address.family != "ethercat" else ""
     with EmulatorProcess(emulator_source(f"{what}{link}")) as emulator:
         made = Rig(emulator, address.parts[0], folder)
         try:
