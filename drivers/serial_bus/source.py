@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from drivers import timing
-from drivers.errors import DriverError, NoAnswer
+from drivers.errors import NoAnswer
 from drivers.serial_bus.bus import SILENCE, Bus
 from drivers.serial_bus.family import SerialFamily
 from drivers.serial_bus.preparation import find, make_answer, release_all, release_all_at_every_rate
-from drivers.serial_bus.profile import members
+from drivers.serial_bus.profile import members, profile_of, servos_by_model_number
 from drivers.serial_bus.registers import Registers
 from drivers.serial_bus.servo import SerialServo
 from drivers.serial_bus.table import ControlTable, Protocol
@@ -49,15 +49,13 @@ class SerialSource(ABC):
         Raises:
             BusError: if the bus cannot be opened, or fails.
             NoAnswer: if the servo does not answer.
-            DriverError: if its torque stays on, or it is unknown.
+            DriverError: if its torque stays on.
+            ModelError: if it is unknown.
         """
         with Bus(self.port, self.protocol, self.baud) as bus:
             bus.open()
-            find(bus, self.id)
-            tables = self.tables(bus)
-            if len(tables) > 1:
-                raise DriverError(f"{self.port}, ID {self.id}: this servo is not in the catalogue")
-            registers = Registers(bus, self.id, tables[0])
+            [spec, *_] = servos_by_model_number(self.family, find(bus, self.id), self.protocol)
+            registers = Registers(bus, self.id, profile_of(spec, self.family).table)
             registers.send({"torque_enable": 0})
             make_answer(registers, self.family.answers_all)
             registers.confirm({"torque_enable": 0})
