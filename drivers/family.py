@@ -91,7 +91,7 @@ class Family:
         unknown = sorted(set(values) - {field.name for field in self.fields})
         if unknown:
             raise AddressError(f"{self.title}: no field {unknown[0]!r}; there are {self._names()}")
-        every = {field.name: values.get(field.name, field.default).strip() for field in self.fields}
+        every = self.values_of(values)
         parts, options = [self.name], []
         for field in self.fields:
             value = every[field.name]
@@ -103,6 +103,10 @@ class Family:
                 options.append((field.name, value))
         text = ":".join(parts)
         return f"{text}?{urlencode(options)}" if options else text
+
+    def values_of(self, given: Mapping[str, str]) -> dict[str, str]:
+        """Return the value of each field, the default where none is given."""
+        return {field.name: given.get(field.name, field.default).strip() for field in self.fields}
 
     def values(self, address: str) -> dict[str, str]:
         """Return the form's values of an address; the inverse of `address`.

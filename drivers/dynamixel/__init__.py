@@ -49,11 +49,14 @@ def scan(values: Mapping[str, str], on_step: OnStep, should_stop: ShouldStop) ->
     """Look for Dynamixels on the form's port.
 
     Raises:
+        AddressError: There is no such field, or a value is wrong.
         BusError: The port is missing or used by another program.
         DriverError: dynamixel-sdk is not installed.
     """
-    form = {field.name: values.get(field.name, field.default).strip() for field in family().fields}
-    return _module("drivers.serial_bus.search").scan(DYNAMIXEL, form, on_step, should_stop)
+    form = family()
+    form.address(values)
+    given = form.values_of(values)
+    return _module("drivers.serial_bus.search").scan(DYNAMIXEL, given, on_step, should_stop)
 
 
 def _module(name: str) -> Any:

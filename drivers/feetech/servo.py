@@ -25,10 +25,14 @@ from drivers.serial_bus.registers import NotKept, Registers
 from drivers.serial_bus.servo import SerialServo
 from drivers.servo import PositionGoal, ServoIdentity, TorqueGoal
 
-FACTORY_UNITS = 0b1100
-"""Bits of the phase register for the unit of speeds and the meaning of speed 0; all facts here hold with both set."""
+PHASE_SET, PHASE_CLEAR = 0b01100, 0b10000
+"""Bits of the phase register that must be set, for the unit of speeds and the meaning of speed 0, or not, for positions
+of several turns. The facts here hold then."""
+PHASE_REVERSED = 0b10000001
+"""Bits of the phase register that reverse the drive and the feedback."""
 NEAR_THE_END = 0.25 * math.pi
 """A pendulum this near to an end of the turn [rad] reaches it in usual motions."""
+RESTARTED = "check that its power supply is strong enough and its plugs are tight, then acknowledge"
 CUT_SAMPLES = 10
 """Samples in a row with a far smaller output than the law's that show an overload."""
 
@@ -74,14 +78,21 @@ class FeetechServo(SerialServo):
         registers.send({"torque_enable": 0})
         # A locked EEPROM takes changes until its power goes.
         registers.send({"lock": 1})
-        phase = registers.read_one("phase")
-        if phase & FACTORY_UNITS != FACTORY_UNITS:
+        found = registers.read("phase", *registers.table.gains.values())
+        phase = found["phase"]
+        sound = (phase | PHASE_SET) & ~PHASE_CLEAR
+        if phase != sound:
             raise DriverError(
-                f"ID {self._id}: phase is {phase}, which gives speeds another unit or speed 0 another meaning; "
-                f"{FEETECH.tool} phase={phase | FACTORY_UNITS}"
+                f"ID {self._id}: phase is {phase}, which changes the unit of speeds, the meaning of speed 0, or counts "
+                f"several turns; {FEETECH.tool} phase={sound}"
             )
         self._known = False
         super()._prepare()
+        facts = {f"{name} found": float(value) for name, value in found.items()}
+        self._prepared = replace(self._prepared, facts={**self._prepared.facts, **facts})
+        if phase & PHASE_REVERSED:
+            warning = f"phase {phase} reverses its direction; the factory's is {phase & ~PHASE_REVERSED}"
+            self._prepared = replace(self._prepared, warnings=(*self._prepared.warnings, warning))
         position = self.registers.read_one("present_position")
         rest = math.pi - abs(self.profile.from_counts(self.profile.table["present_position"], position))
         if rest < NEAR_THE_END:
@@ -102,6 +113,23 @@ class FeetechServo(SerialServo):
             # This firmware drops changes of a locked EEPROM.
             self.registers.keep(gain_registers(self.registers.table, settings))
             super()._write_gains(settings)
+
+    def _enable(self, goal: PositionGoal | TorqueGoal) -> None:
+        if not self.registers.read_one("lock", timing.limits.serial_read):
+            raise ServoFault(f"the servo restarted after it was connected; {RESTARTED}")
+        position = self._read().position
+        if math.pi - abs(position) < NEAR_THE_END:
+            raise DriverError(
+                f"the servo is at {position:.2f} rad, near the end of its turn, where positions begin again; let "
+                "the load hang still, disconnect, and centre it: bench servo centre"
+            )
+        super()._enable(goal)
+
+    def _release(self) -> None:
+        super()._release()
+        # Nobody else finds it limp.
+        if (full := self._prepared.caps.get("max_torque")) is not None:
+            self.registers.send({"torque_limit": full})
 
     def _acknowledge(self) -> None:
         # An overload ends with a goal in the other direction; a goal switches torque on, here without any output.
@@ -124,17 +152,12 @@ class FeetechServo(SerialServo):
 
     @contextmanager
     def _restarts_named(self) -> Generator[None]:
-        """Replace the fault of a driven servo whose torque and lock are off, as they are after a restart."""
+        """Replace the fault of a driven servo whose lock is off, as it is after a restart."""
         try:
             yield
         except ServoFault:
-            if self._watch is not None:
-                held = self.registers.read("torque_enable", "lock", time_allowed=timing.limits.serial_read)
-                if not any(held.values()):
-                    raise ServoFault(
-                        "the servo restarted while it was driven; check that its power supply is strong enough and its "
-                        "plugs are tight, then acknowledge"
-                    ) from None
+            if self._watch is not None and not self.registers.read_one("lock", timing.limits.serial_read):
+                raise ServoFault(f"the servo restarted while it was driven; {RESTARTED}") from None
             raise
 
     def _block(self) -> tuple[dict[str, int], Reading]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from core.base.errors import ModelError
+from core.servo.catalogue import load_servo
 from drivers.errors import AddressError
 from drivers.feetech.form import FEETECH, family
 from drivers.feetech.servo import FeetechServo
@@ -49,7 +51,9 @@ def from_address(address: ServoAddress) -> FeetechSource:
         )
     values = form.values(str(address))
     try:
+        if values["servo"]:
+            values["servo"] = load_servo(values["servo"]).name
         form.address(values)
-    except AddressError as error:
+    except (AddressError, ModelError) as error:
         raise AddressError(f"servo address {address}: {error}") from None
     return FeetechSource(port=values["port"], id=int(values["id"]), baud=int(values["baud"]), servo=values["servo"])

@@ -219,7 +219,9 @@ def _record(
 
 
 def _warn(servo: ServoIdentity, runs: Sequence[_Run]) -> None:
-    """Warn about the heaviest load if the servo cannot hold it."""
+    """Warn of what the servo says, and about the heaviest load if the servo cannot hold it."""
+    for warning in servo.warnings:
+        LOG.warning("%s", warning)
     heaviest = max((run.bench for run in runs), key=lambda bench: bench.gravity_torque)
     if weak := load_servo(servo.model).too_weak(heaviest):
         LOG.warning("%s", weak)

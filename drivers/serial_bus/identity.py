@@ -111,7 +111,7 @@ def _warnings(
     if rate < SLOW:
         warnings.append(
             f"at {bus.baud} baud and with this adapter at most {rate:.0f} cycles fit into a second; set a higher baud "
-            f"rate in the servo with {profile.family.tool}, e.g. 1000000"
+            "rate in the servo with the vendor's program, e.g. 1000000"
         )
     if bus.echoes:
         warnings.append("the adapter echoes what is sent to it (local echo); the echo is ignored")

@@ -35,8 +35,9 @@ _TOLD = (
     "shutdown",
     "punch",
     "pwm_slope",
-    *("firmware_minor", "lock", "phase", "unloading_condition", "minimum_startup_force", "cw_dead_zone"),
-    *("ccw_dead_zone", "protection_current", "protective_torque", "protection_time", "overload_torque"),
+    *("min_position_limit", "max_position_limit", "velocity_p_gain", "firmware_minor", "phase", "unloading_condition"),
+    *("minimum_startup_force", "cw_dead_zone", "ccw_dead_zone", "protection_current", "protective_torque"),
+    *("protection_time", "overload_torque"),
     "overcurrent_time",
 )
 """Registers that are left as they are and reported."""
@@ -72,7 +73,8 @@ def prepare(registers: Registers, profile: SerialProfile) -> Prepared:
     registers.confirm({"torque_enable": 0})
     warnings: list[str] = []
     facts: dict[str, str | float] = {}
-    wanted = {"return_delay_time": 0, "resolution_divider": 1, table.mode_register: table.modes["position"]}
+    wanted = {"return_delay_time": 0, "resolution_divider": 1, "angular_resolution": 1}
+    wanted[table.mode_register] = table.modes["position"]
     if "ccw_angle_limit" in table:
         held = registers.read("cw_angle_limit", "ccw_angle_limit")
         if held["cw_angle_limit"] == held["ccw_angle_limit"]:
@@ -90,12 +92,14 @@ def prepare(registers: Registers, profile: SerialProfile) -> Prepared:
             "goal; keep the switch of its power supply within reach"
         )
     caps = {name: registers.read_one(name) for name in ("pwm_limit", "current_limit", "max_torque") if name in table}
+    for name in (name for name, value in caps.items() if not value):
+        raise DriverError(f"ID {registers.id}: {name} is 0 in the servo, so that it cannot move; {profile.family.tool}")
     for cap in FULL_OUTPUT.values():
         full = round(1.0 / profile.duty_unit)
         if cap in caps and caps[cap] < full:
             warnings.append(
                 f"{cap} is set to {caps[cap]} of {full} in the servo, which cuts its output off where models do not "
-                f"expect it; set it back with the vendor's program"
+                f"expect it; set it back with {profile.family.tool}"
             )
     facts |= {f"{name} [counts]": float(value) for name, value in caps.items()}
     facts |= {name: float(registers.read_one(name)) for name in _TOLD if name in table}

@@ -111,7 +111,7 @@ class SerialProfile:
 
     def from_counts(self, register: Register, counts: int) -> float:
         """Return the physical value of a register's content, in SI units or °C."""
-        return (counts - self.centre(register)) * self.unit(register)
+        return (counts - self.centre(register)) * self.unit(register) + 0.0  # no -0.0
 
     def to_counts(self, register: Register, value: float) -> int:
         """Return the nearest content of a register for a physical value, clamped to the register's range."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 
 from drivers import timing
-from drivers.errors import CommandError, DriverError
+from drivers.errors import CommandError, DriverError, NoAnswer
 from drivers.serial_bus.bus import Bus
 from drivers.serial_bus.table import ControlTable, Register
 
+KEPT_BY_THE_BENCH = ("baud_rate", "status_return_level")
+"""Registers without which the servo no longer answers as the bench asks."""
 WINDOWS = 8
 """Number of different lengths in which the same registers can be read."""
 
@@ -86,11 +89,24 @@ class Registers:
         for name, value in wanted.items():
             if name not in self.table:
                 raise CommandError(f"no register {name!r}; there are {', '.join(self.table.registers)}")
-            if self.table[name].access != "rw" or not self.table[name].eeprom or name == "baud_rate":
-                reason = "with it the servo would be lost to this port" if name == "baud_rate" else "it is no setting"
-                raise CommandError(f"register {name} cannot be set here: {reason}")
-            self._encoded(self.table[name], value)
+            register = self.table[name]
+            if register.access != "rw" or not register.eeprom:
+                raise CommandError(f"register {name} cannot be set here: it is no setting")
+            if name in KEPT_BY_THE_BENCH:
+                raise CommandError(f"register {name} cannot be set here: with it the servo would be lost to this port")
+            self._encoded(register, value)
+            highest = {"position": self.table.units["position_counts"] - 1, "duty": self.table.units["duty_steps"]}
+            if register.signed == "none" and value > highest.get(register.quantity, value):
+                raise CommandError(f"{value} is no {name}; the highest is {highest[register.quantity]:.0f}")
+            if name == self.table.mode_register and value not in self.table.modes.values():
+                known = ", ".join(map(str, sorted({*self.table.modes.values()})))
+                raise CommandError(f"{value} is no {name} that the bench drives; there are {known}")
         held = {name: self.read_one(name) for name in wanted}
+        limits = [n for n in self.table.registers if n.endswith(("position_limit", "angle_limit"))]
+        ends = {name: wanted[name] if name in wanted else self.read_one(name) for name in limits}
+        low, high = (sum(v for n, v in ends.items() if n.startswith(side)) for side in (("min", "cw"), ("max", "ccw")))
+        if set(wanted) & set(limits) and low >= high:
+            raise CommandError(f"position limits of {low} to {high} leave nothing; set a lower and a higher one")
         return {name: (held[name], value) for name, value in wanted.items() if held[name] != value}
 
     def keep(self, wanted: Mapping[str, int]) -> None:
@@ -106,6 +122,8 @@ class Registers:
         try:
             for name, value in wanted.items():
                 if name == "id":
+                    if value != self.id:
+                        self._require_free(value)
                     # It may answer with either ID.
                     self.send({name: value})
                     self.id = value
@@ -113,6 +131,12 @@ class Registers:
         finally:
             if locks:
                 self.write("lock", 1)
+
+    def _require_free(self, id: int) -> None:
+        """Raise CommandError if a servo answers to this ID already."""
+        with suppress(NoAnswer):
+            self.bus.ping(id)
+            raise CommandError(f"another servo has the ID {id} already; two with one ID cannot be told apart")
 
     def send(self, values: Mapping[str, int]) -> None:
         """Write registers in the order of their addresses without waiting for an answer, adjacent ones in one packet.
@@ -141,7 +165,10 @@ class Registers:
         held = self.read(*values, time_allowed=time_allowed)
         for name, value in values.items():
             if held[name] != value:
-                locked = "switch its power off and on, which unlocks its EEPROM, and " * self.table[name].eeprom
+                locked = "switch its power off and on, which unlocks its EEPROM, and "
+                if self.table.protocol == "scs":
+                    locked = f"this firmware drops changes behind a lock: bench servo set ADDRESS {name}={value}, and "
+                locked *= self.table[name].eeprom
                 raise NotKept(
                     f"ID {self.id} holds {held[name]} in {name} after {value} was written; "
                     f"{locked}look for a second program or controller on the bus"

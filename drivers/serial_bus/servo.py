@@ -110,7 +110,10 @@ class SerialServo(Servo):
         bus.open()
         self._latency = shorten_latency(bus.path, bus.serial)
         try:
-            self._spec = self._chosen(servos_by_model_number(self.family, find(bus, self._id), bus.protocol))
+            candidates = servos_by_model_number(self.family, find(bus, self._id), bus.protocol)
+            # Whichever it is, nobody drives it any more.
+            Registers(bus, self._id, profile_of(candidates[0], self.family).table).send({"torque_enable": 0})
+            self._spec = self._chosen(candidates)
             self._profile = profile_of(self._spec, self.family)
         except ModelError as error:
             raise DriverError(f"{bus.path}, ID {self._id}: {error}") from None

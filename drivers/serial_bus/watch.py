@@ -36,7 +36,8 @@ REMEDY = "end the other program or unplug the other controller on its bus, then 
 
 def kept_registers(table: ControlTable, *, eeprom: bool) -> tuple[str, ...]:
     """Return the registers, kept without power or not, that only this driver may change while it uses a servo."""
-    free = HARMLESS | {*table.reading.values(), *GOAL_REGISTERS.values(), "goal_velocity"} - {"moving_speed"}
+    harmless = HARMLESS - {"lock"} if table.protocol == "scs" else HARMLESS
+    free = harmless | {*table.reading.values(), *GOAL_REGISTERS.values(), "goal_velocity"} - {"moving_speed"}
     return tuple(
         register.name
         for register in table.registers.values()

@@ -25,7 +25,12 @@ from sessions.importers.tables import ParquetTable
 from sessions.strict_json import number, parse_json
 
 INFO = Path("meta/info.json")
-CALIBRATED = {"homing_offset": "homing_offset", "range_min": "min_position_limit", "range_max": "max_position_limit"}
+CALIBRATED = {
+    "id": "id",
+    "homing_offset": "homing_offset",
+    "range_min": "min_position_limit",
+    "range_max": "max_position_limit",
+}
 """Entry of a motor in a calibration to the register of its servo."""
 
 
@@ -135,7 +140,7 @@ def calibrated_registers(path: Path, motor: str) -> dict[str, int]:
     """
     with _calibration(path) as motors:
         if motor not in motors:
-            raise InputError(f"it has no motor {shown(motor)}; there are {', '.join(map(shown, motors))}")
+            raise InputError(f"it has no motor {shown(motor)}; there are {', '.join(map(shown, motors)) or 'none'}")
         return {
             name: round(number(motors[motor].get(entry), f"{entry} of {shown(motor)}"))
             for entry, name in CALIBRATED.items()

@@ -118,11 +118,14 @@ def test_registers_are_shown_changed_when_one_agrees_and_read_back(sts, bench, f
     assert "holds all of these already" in bench(*change).out
 
     robot = tmp_path / "arm.json"
-    joint = {"id": 3, "drive_mode": 0, "homing_offset": -120, "range_min": 800, "range_max": 3300}
+    joint = {"id": 1, "drive_mode": 0, "homing_offset": -120, "range_min": 800, "range_max": 3300}
     robot.write_text(json.dumps({"elbow_flex": joint}))
     bench("servo", "set", address, "--calibration", f"{robot}:elbow_flex", "--yes")
     held = ("homing_offset", "min_position_limit", "max_position_limit")
     assert [int(sts.say(f"get {name}")) for name in held] == [-120, 800, 3300]
+    robot.with_name("other.json").write_text(json.dumps({"wrist_flex": joint | {"id": 4}}))
+    other = f"{robot.with_name('other.json')}:wrist_flex"
+    assert "its ID is not 1" in fails("servo", "set", address, "--calibration", other, "--yes")
     assert "there are elbow_flex" in fails("servo", "set", address, "--calibration", f"{robot}:wrist", "--yes")
     assert "not a calibration of LeRobot" in fails("servo", "set", address, "--calibration", f"{tmp_path}:x", "--yes")
 

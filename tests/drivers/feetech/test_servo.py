@@ -105,15 +105,18 @@ def test_a_silent_status_level_is_changed_too(emulate):
     assert kept(emulator, "p_gain") == 9
 
 
-@pytest.mark.parametrize("bit", [4, 8])
-def test_another_unit_of_speed_is_refused(emulate, bit):
-    emulator = emulate(emulated(phase=12 & ~bit))
+@pytest.mark.parametrize("bit", [4, 8, 16])
+def test_another_unit_of_speed_or_angle_is_refused(emulate, bit):
+    emulator = emulate(emulated(phase=12 ^ bit))
     with pytest.raises(DriverError, match="bench servo set phase=12"):
         connected(emulator)
 
 
 @pytest.mark.parametrize("wanted", [{"torque_enable": 1}, {"goal_position": 5}, {"baud_rate": 1}, {"present_load": 1},
-                                    {"nothing": 1}, {"p_gain": 256}, {"homing_offset": 2048}])  # fmt: skip
+                                    {"nothing": 1}, {"p_gain": 256}, {"homing_offset": 2048},
+                                    {"status_return_level": 0}, {"operating_mode": 2}, {"max_torque": 1001},
+                                    {"min_position_limit": 4096},
+                                    {"min_position_limit": 9, "max_position_limit": 9}])  # fmt: skip
 def test_only_settings_can_be_set(sts, wanted):
     with source_of(sts).registers() as registers, pytest.raises(CommandError):
         registers.differing(wanted)
@@ -155,27 +158,51 @@ def test_a_load_that_hangs_near_the_end_of_the_turn_is_a_warning(emulate):
 
 
 @pytest.mark.parametrize(("offset", "angle"), [(2000, -30.0), (-2000, 30.0)])
-@pytest.mark.parametrize("on", [False, True])
-def test_no_motion_crosses_the_end_of_the_turn(emulate, offset, angle, on):
+def test_a_load_that_swings_across_the_end_of_the_turn_is_a_fault(emulate, offset, angle):
     emulator = emulate(emulated(homing_offset=offset))
     with connected(emulator) as servo:
-        servo.configure(settings(NAME))
         emulator.say(f"hand angle {angle}")
         start = servo.read().position
 
         def swing():
             for _ in range(400):
-                if on:
-                    servo.command(TorqueGoal(math.copysign(0.3, angle)))
                 servo.read()
                 emulator.clock.sleep(0.005)
 
         with pytest.raises(ServoFault, match="across the end of the turn"):
             swing()
         servo.fault("the turn")
-        assert not driven(emulator)
         servo.acknowledge()
         assert abs(servo.read().position - start) > math.pi
+
+
+@pytest.mark.parametrize("offset", [1700, -1700, 2000, -2000])
+def test_a_load_that_hangs_near_the_end_of_the_turn_is_not_driven(emulate, offset):
+    emulator = emulate(emulated(homing_offset=offset))
+    with connected(emulator) as servo:
+        servo.configure(settings(NAME))
+        for goal in (PositionGoal(0.0), TorqueGoal(0.1)):
+            with pytest.raises(DriverError, match="near the end of its turn"):
+                servo.command(goal)
+            assert not driven(emulator)
+
+
+@pytest.mark.parametrize("on", [1.0, -1.0])
+def test_no_torque_crosses_the_end_of_the_turn(emulate, on):
+    """Angle limits within the turn hold it; a hand that pushes it on is stronger."""
+    emulator = emulate(emulated(homing_offset=round(-1200 * on)))
+    with connected(emulator) as servo:
+        servo.configure(settings(NAME))
+        emulator.say("load 0.01 0.05")
+
+        def push():
+            emulator.say(f"hand angle {100 * on}")
+            cycles(servo, TorqueGoal(0.3 * on), 600)
+
+        with pytest.raises(ServoFault, match="across the end of the turn"):
+            push()
+        servo.fault("the turn")
+        assert not driven(emulator)
 
 
 # Its torque.
@@ -257,6 +284,60 @@ def test_a_limited_output_is_not_taken_for_an_overload(emulate, share):
         servo.configure(replace(settings(NAME), kp=32.0))
         for k in range(600):
             cycles(servo, PositionGoal(1.2 * math.sin(0.05 * k)), 1)
+
+
+def test_a_servo_that_lost_its_power_is_prepared_again_before_it_is_driven(emulate):
+    emulator = emulate(emulated(operating_mode=2))
+    with connected(emulator) as servo:
+        servo.configure(replace(settings(NAME), kp=11.0))
+        emulator.say("power-cycle")
+        emulator.clock.sleep(0.5)
+        with pytest.raises(ServoFault, match="restarted after it was connected"):
+            servo.command(PositionGoal(0.1))
+        servo.fault("restarted")
+        servo.acknowledge()
+        cycles(servo, PositionGoal(0.1), 20)
+        assert [int(emulator.say(f"get {name}")) for name in ("p_gain", "operating_mode")] == [11, 0]
+
+
+def test_a_released_servo_is_left_with_its_whole_output(sts):
+    with connected(sts) as servo:
+        servo.configure(settings(NAME))
+        cycles(servo, TorqueGoal(0.1), 20)
+        assert int(sts.say("get torque_limit")) < 1000
+    sts.clock.sleep(0.01)
+    assert int(sts.say("get torque_limit")) == 1000
+
+
+def test_a_servo_that_is_refused_is_not_left_driven(emulate):
+    emulator = emulate(FeetechEmulation(starts_driven=True))
+    assert driven(emulator)
+    with pytest.raises(DriverError, match="does not report its voltage"):
+        replace(source_of(emulator), servo="").open().connect()
+    assert not driven(emulator)
+
+
+def test_a_servo_without_any_output_is_refused(emulate):
+    with pytest.raises(DriverError, match="max_torque is 0"):
+        connected(emulate(emulated(max_torque=0)))
+
+
+def test_an_id_that_is_taken_is_not_given_again(emulate):
+    emulator = emulate(FeetechEmulation(servos=(EmulatedFeetech(), EmulatedFeetech(id=2))))
+    with source_of(emulator).registers() as registers, pytest.raises(CommandError, match="another servo has the ID 2"):
+        registers.keep({"id": 2})
+
+
+def test_a_servo_in_another_mode_is_not_centred(emulate):
+    source = source_of(emulate(emulated(operating_mode=2)))
+    with source.registers() as registers, pytest.raises(CommandError, match="operating_mode=0"):
+        centring(registers)
+
+
+def test_names_of_labels_are_names(sts):
+    with replace(source_of(sts), servo="sts3215_c018").open() as servo:
+        assert servo.connect().model == NAME
+    assert resolve("feetech:/dev/x:1?servo=STS3215_C018").servo == NAME
 
 
 def test_a_blip_of_its_supply_is_a_restart_and_not_another_program(emulate, monkeypatch):

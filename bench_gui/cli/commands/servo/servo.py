@@ -102,6 +102,8 @@ def _of_registers(arguments: argparse.Namespace) -> int:
     if wanted.get("id", 0) > source.family.highest_id:
         raise InputError(f"id: {wanted['id']} is not possible; the highest is {source.family.highest_id}")
     with source.registers() as registers:
+        if arguments.calibration and wanted.pop("id") != registers.id:
+            raise InputError(f"{arguments.calibration} is another servo's calibration: its ID is not {registers.id}")
         if arguments.action == "registers":
             table = registers.table
             held = {name: registers.read_one(name) for name in table.registers}
@@ -132,9 +134,13 @@ def _wanted(arguments: argparse.Namespace) -> dict[str, int]:
     wanted: dict[str, int] = {}
     if arguments.calibration:
         path, _, motor = arguments.calibration.rpartition(":")
+        if not path:
+            raise InputError("--calibration is FILE:MOTOR, e.g. so101.json:elbow_flex")
         wanted |= calibrated_registers(Path(path), motor)
     for change in arguments.changes:
         name, _, value = change.partition("=")
+        if name in wanted:
+            raise InputError(f"{name} is given twice; give it once")
         try:
             wanted[name] = parse_whole(value)
         except ValueError as error:
