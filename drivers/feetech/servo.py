@@ -127,7 +127,7 @@ class FeetechServo(SerialServo):
 
     def _release(self) -> None:
         super()._release()
-        # Nobody else finds it limp.
+        # Another program finds its whole output again.
         if (full := self._prepared.caps.get("max_torque")) is not None:
             self.registers.send({"torque_limit": full})
 

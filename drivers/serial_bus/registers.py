@@ -136,7 +136,7 @@ class Registers:
         """Raise CommandError if a servo answers to this ID already."""
         with suppress(NoAnswer):
             self.bus.ping(id)
-            raise CommandError(f"another servo has the ID {id} already; two with one ID cannot be told apart")
+            raise CommandError(f"another servo has the ID {id} already; choose another one")
 
     def send(self, values: Mapping[str, int]) -> None:
         """Write registers in the order of their addresses without waiting for an answer, adjacent ones in one packet.

@@ -111,7 +111,7 @@ class SerialServo(Servo):
         self._latency = shorten_latency(bus.path, bus.serial)
         try:
             candidates = servos_by_model_number(self.family, find(bus, self._id), bus.protocol)
-            # Whichever it is, nobody drives it any more.
+            # Whichever it is, it is not driven from here on.
             Registers(bus, self._id, profile_of(candidates[0], self.family).table).send({"torque_enable": 0})
             self._spec = self._chosen(candidates)
             self._profile = profile_of(self._spec, self.family)
