@@ -53,8 +53,11 @@ def look_before_goals(registers: Registers, goal: str, delay: float) -> tuple[tu
         goal: Register of the goal.
         delay: Delay of an answer in addition to its time on the wire [s].
     """
-    switched_on = registers.table.protocol != 2 and goal == "goal_position"
-    names = ("torque_enable", goal) if switched_on else (goal,)
+    names = (goal,)
+    if goal == GOAL_REGISTERS["limited"]:
+        names = ("torque_enable", *goal_values("limited", 0, (0, 0)))
+    elif registers.table.protocol != 2 and goal == "goal_position":
+        names = ("torque_enable", goal)
     time = registers.read_time(*names) + delay
     return (names, time) if time <= LOOK_TIME else ((), 0.0)
 
