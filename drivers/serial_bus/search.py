@@ -18,6 +18,8 @@ from drivers.serial_port import BaudRateRefused, shorten_latency
 PATIENCE_PROMPT = 0.006
 PATIENCE_SLOW = 0.02
 """Time allowed for an answer besides its time on the wire [s], with and without a low-latency adapter."""
+BY_LABEL = ", if its label says so"
+"""Said of each of several servos that answer alike."""
 EACH_ID = 0.003
 """Time per ID [s], since servos answer a ping of all one after the other."""
 
@@ -99,7 +101,7 @@ def _look_at_each(
         except DriverError as error:
             on_step(ScanStep(f"{where}, ID {id}", str(error)))
         else:
-            on_step(ScanStep(f"{where}, ID {id}", " or ".join(servo.title for servo in there)))
+            on_step(ScanStep(f"{where}, ID {id}", " or ".join(servo.title.removesuffix(BY_LABEL) for servo in there)))
             yield from there
 
 
@@ -114,4 +116,4 @@ def _found(family: SerialFamily, bus: Bus, id: int, number: int) -> list[Found]:
     facts = f"ID {id}{protocol}, {bus.baud} baud, model number {number}"
     if len(specs) == 1:
         return [Found(address, specs[0].title, facts)]
-    return [Found(f"{address}?servo={spec.name}", f"{spec.title}, if its label says so", facts) for spec in specs]
+    return [Found(f"{address}?servo={spec.name}", f"{spec.title}{BY_LABEL}", facts) for spec in specs]
