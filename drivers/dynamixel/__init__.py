@@ -53,10 +53,7 @@ def scan(values: Mapping[str, str], on_step: OnStep, should_stop: ShouldStop) ->
         BusError: The port is missing or used by another program.
         DriverError: dynamixel-sdk is not installed.
     """
-    form = family()
-    form.address(values)
-    given = form.values_of(values)
-    return _module("drivers.serial_bus.search").scan(DYNAMIXEL, given, on_step, should_stop)
+    return _module("drivers.serial_bus.search").scan(DYNAMIXEL, family(), values, on_step, should_stop)
 
 
 def _module(name: str) -> Any:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from core.base.errors import ModelError
 from drivers.errors import BusError, DriverError, NoAnswer
+from drivers.family import Family
 from drivers.scan import Found, OnStep, ScanStep, ShouldStop
 from drivers.serial_bus.bus import Bus
 from drivers.serial_bus.family import SerialFamily
@@ -24,18 +25,24 @@ EACH_ID = 0.003
 """Time per ID [s], since servos answer a ping of all one after the other."""
 
 
-def scan(family: SerialFamily, values: Mapping[str, str], on_step: OnStep, should_stop: ShouldStop) -> list[Found]:
+def scan(
+    family: SerialFamily, form: Family, given: Mapping[str, str], on_step: OnStep, should_stop: ShouldStop
+) -> list[Found]:
     """Ping all servos at once with protocol 2, each ID with the others; the given baud rate comes first.
 
     Args:
         family: The family.
-        values: At least "port" and "baud".
+        form: Form of its addresses.
+        given: Values of the form; missing ones take their defaults.
         on_step: Called after each attempt.
         should_stop: Polled; True ends the scan.
 
     Raises:
+        AddressError: for an unknown field or an invalid value.
         BusError: if the port is missing or used by another program.
     """
+    form.address(given)
+    values = form.values_of(given)
     rates = sorted(family.baud_rates, key=lambda rate: str(rate) != values["baud"])
     attempts = sum(1 if protocol == 2 else family.highest_id + 1 for protocol in family.protocols)
     found: list[Found] = []

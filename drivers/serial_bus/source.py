@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from drivers import timing
-from drivers.errors import NoAnswer
+from drivers.errors import DriverError, NoAnswer
 from drivers.serial_bus.bus import SILENCE, Bus
 from drivers.serial_bus.family import SerialFamily
 from drivers.serial_bus.preparation import find, make_answer, release_all, release_all_at_every_rate
@@ -59,7 +59,12 @@ class SerialSource(ABC):
             registers.send({"torque_enable": 0})
             make_answer(registers, self.family.answers_all)
             registers.confirm({"torque_enable": 0})
-            yield registers
+            try:
+                yield registers
+            finally:
+                # A write that went wrong must not leave it driven.
+                with suppress(DriverError):
+                    registers.send({"torque_enable": 0})
 
     def release_blindly(self, alone: bool = False) -> None:
         """Switch the motor off although another process owns the port.

@@ -69,7 +69,7 @@ def write(tmp_path):
 
 
 def test_a_supply_that_only_variants_run_on_is_noted(write):
-    """Whoever names servo and supply may be right: a 12 V servo does run on 7.4 V."""
+    """A table with both servo and supply stated is taken at its word: a 12 V servo does run on 7.4 V."""
     path = write(text(SOUND))
     run = read(path, servo="sts3215", kp=16, supply_voltage=7.4)
     assert (run.settings.servo, run.settings.supply_voltage) == ("sts3215", 7.4)

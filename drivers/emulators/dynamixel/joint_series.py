@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from drivers.emulators.serial_bus.device import Device
-from drivers.emulators.serial_bus.laws import CurrentLaw, Law, PositionLaw, Profile, VelocityLaw, clamp
+from drivers.emulators.serial_bus.laws import CurrentLaw, Law, VelocityLaw, approached, clamp
 from drivers.emulators.serial_bus.registers import Refusal
-from drivers.servo import PositionGoal
 from drivers.simulated.plant import DutyGoal, PlantGoal
 
 FULL_TORQUE = 1023
@@ -108,16 +107,9 @@ class JointDevice(Device):
         acceleration = math.inf
         if "goal_acceleration" in registers:
             acceleration = registers["goal_acceleration"] * ACCELERATION_UNIT or math.inf
-        duty = self._duty_limit
-        if duty >= 1.0 and not math.isfinite(min(speed, acceleration)):
-            self._law = None
-            return PositionGoal(goal)
-        if not isinstance(self._law, PositionLaw):
-            self._law = PositionLaw(plant, goal, Profile(plant.position, plant.velocity), duty)
-        law = self._law
-        law.goal, law.duty_limit = goal, duty
-        law.profile.highest_speed, law.profile.highest_acceleration = speed, acceleration
-        return law
+        found = approached(self._law, plant, goal, self._duty_limit, speed, acceleration)
+        self._law = found if isinstance(found, Law) else None
+        return found
 
     def _nearest(self, counts: int) -> float:
         """Return the position of a count [rad]."""

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from drivers import timing
 from drivers.emulators.serial_bus.device import RPM, Device
-from drivers.emulators.serial_bus.laws import CurrentLaw, PositionLaw, Profile, VelocityLaw
+from drivers.emulators.serial_bus.laws import CurrentLaw, PositionLaw, VelocityLaw, approached
 from drivers.emulators.serial_bus.registers import Refusal
 from drivers.servo import PositionGoal
 from drivers.simulated.plant import DutyGoal, PlantGoal
@@ -245,15 +245,9 @@ class XDevice(Device):
         current = math.inf
         if registers["operating_mode"] == CURRENT_BASED:
             current = abs(registers["goal_current"]) * self.current_unit
-        if duty >= 1.0 and not math.isfinite(min(speed, acceleration, current)):
-            self._law = None
-            return PositionGoal(goal)
-        if fresh or not isinstance(self._law, PositionLaw):
-            self._law = PositionLaw(plant, goal, Profile(plant.position, plant.velocity), duty, current)
-        law = self._law
-        law.goal, law.duty_limit, law.current_limit = goal, duty, current
-        law.profile.highest_speed, law.profile.highest_acceleration = speed, acceleration
-        return law
+        found = approached(None if fresh else self._law, plant, goal, duty, speed, acceleration, current)
+        self._law = None if isinstance(found, PositionGoal) else found
+        return found
 
     def _trip(self) -> None:
         self.watchdog_trips += 1

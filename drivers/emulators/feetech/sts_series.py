@@ -11,9 +11,8 @@ from typing import Any, ClassVar
 
 from drivers import timing
 from drivers.emulators.serial_bus.device import Device
-from drivers.emulators.serial_bus.laws import Law, PositionLaw, Profile, VelocityLaw, clamp
+from drivers.emulators.serial_bus.laws import Law, VelocityLaw, approached, clamp
 from drivers.emulators.serial_bus.registers import Refusal
-from drivers.servo import PositionGoal
 from drivers.simulated.plant import DutyGoal, PlantGoal
 
 POSITION, VELOCITY, PWM = 0, 1, 2
@@ -172,15 +171,9 @@ class StsDevice(Device):
         if registers["goal_time"]:
             speed = abs(goal - plant.position) / (1e-3 * registers["goal_time"])
         acceleration = registers["goal_acceleration"] * ACCELERATION_COUNTS * self.position_step or math.inf
-        if duty >= 1.0 and not math.isfinite(min(speed, acceleration)):
-            self._law = None
-            return PositionGoal(goal)
-        if not isinstance(self._law, PositionLaw):
-            self._law = PositionLaw(plant, goal, Profile(plant.position, plant.velocity), duty)
-        law = self._law
-        law.goal, law.duty_limit = goal, duty
-        law.profile.highest_speed, law.profile.highest_acceleration = abs(speed), acceleration
-        return law
+        found = approached(self._law, plant, goal, duty, abs(speed), acceleration)
+        self._law = found if isinstance(found, Law) else None
+        return found
 
     # Errors and starting.
 

@@ -11,6 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+from drivers.servo import PositionGoal
 from drivers.simulated.plant import TICK, Plant
 
 VELOCITY_GAIN = 1.0 / 128.0
@@ -171,3 +172,32 @@ class PositionLaw(Law):
         derivative = law.error_gain * law.derivative_ratio * settings.kd * (error - self._error) / TICK
         self._error = error
         return clamp(law.error_gain * settings.kp * error + self._integral + derivative, law.output_limit)
+
+
+def approached(
+    law: Law | None,
+    plant: Plant,
+    goal: float,
+    duty_limit: float,
+    speed: float,
+    acceleration: float,
+    current_limit: float = math.inf,
+) -> PositionGoal | PositionLaw:
+    """Return what drives a plant to a goal: its own law, unless a profile or a limit demands one of the firmware's.
+
+    Args:
+        law: The firmware's present loop, which goes on if it is one of the position.
+        plant: The plant.
+        goal: Goal [rad].
+        duty_limit: Largest duty cycle, 0 … 1.
+        speed: Speed of the profile [rad/s].
+        acceleration: Acceleration of the profile [rad/s²].
+        current_limit: Largest current [A].
+    """
+    if duty_limit >= 1.0 and not math.isfinite(min(speed, acceleration, current_limit)):
+        return PositionGoal(goal)
+    if not isinstance(law, PositionLaw):
+        law = PositionLaw(plant, goal, Profile(plant.position, plant.velocity), duty_limit, current_limit)
+    law.goal, law.duty_limit, law.current_limit = goal, duty_limit, current_limit
+    law.profile.highest_speed, law.profile.highest_acceleration = speed, acceleration
+    return law

@@ -22,7 +22,7 @@ def emulated(**registers):
 
 
 def kept(emulator, register):
-    """What is left of a register without power."""
+    """Content of a register after its power was off."""
     emulator.say("power-cycle")
     emulator.clock.sleep(0.5)
     return int(emulator.say(f"get {register}"))
@@ -326,6 +326,23 @@ def test_an_id_that_is_taken_is_not_given_again(emulate):
     emulator = emulate(FeetechEmulation(servos=(EmulatedFeetech(), EmulatedFeetech(id=2))))
     with source_of(emulator).registers() as registers, pytest.raises(CommandError, match="another servo has the ID 2"):
         registers.keep({"id": 2})
+
+
+def test_a_centring_that_goes_wrong_leaves_no_torque_on(sts):
+    """The servo takes any value but 0 for torque on, and its answer is lost."""
+
+    def go_wrong():
+        with source_of(sts).registers() as registers:
+            registers.bus.send(1, 40, b"\x01")
+            sts.clock.sleep(0.01)
+            assert driven(sts)
+            sts.say("mute on")
+            registers.read_one("torque_enable", 0.0)
+
+    with pytest.raises(NoAnswer):
+        go_wrong()
+    sts.clock.sleep(0.01)
+    assert not driven(sts)
 
 
 def test_a_servo_in_another_mode_is_not_centred(emulate):

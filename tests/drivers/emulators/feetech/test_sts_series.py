@@ -1,4 +1,4 @@
-"""What a write does in a servo of the STS series: lock, goals, limits, modes, profile, overload (`sts_series`)."""
+"""Effects of a write in a servo of the STS series: lock, goals, limits, modes, profile, overload (`sts_series`)."""
 
 from __future__ import annotations
 
