@@ -96,6 +96,10 @@ class ServoSpec:
         same = (self.vendor, self.model_number) == (other.vendor, other.model_number)
         return same and self.model_number > 0 and self.name != other.name
 
+    def is_wound_like(self, variant: ServoSpec) -> bool:
+        """Return True for a variant with the same winding: each runs on the other's nominal supply."""
+        return self.runs_on(variant.supply_voltage) and variant.runs_on(self.supply_voltage)
+
     def runs_on(self, voltage: float) -> bool:
         """Return True for a supply within `supply_range`; voltage [V]."""
         return self.supply_range[0] <= voltage <= self.supply_range[1]

@@ -35,6 +35,8 @@ class Term:
     speed_power: int = 0
     gear_power: int = 0
     """Exponent of the gear ratio N in the value, for the same motor behind another gear; see `of_variant`."""
+    winding: bool = False
+    """True if the value depends on the motor's winding, in which variants for another voltage differ."""
     frozen: bool = False
     """True for a number that no search moves."""
     scales: bool = False
@@ -54,11 +56,11 @@ class Term:
 MOTOR_TERMS: Mapping[str, Term] = {
     "kt": Term(
         symbol="k_t", unit="N·m/A", description="torque constant, motor and reducer",
-        slots=(Slot.TORQUE_CONSTANT,), gear_power=1, positive=True, evidence="motor",
+        slots=(Slot.TORQUE_CONSTANT,), gear_power=1, winding=True, positive=True, evidence="motor",
     ),
     "R": Term(
         symbol="R", unit="Ω", description="motor resistance",
-        slots=(Slot.RESISTANCE,), positive=True, evidence="motor",
+        slots=(Slot.RESISTANCE,), winding=True, positive=True, evidence="motor",
     ),
     "armature": Term(
         symbol="J_m", unit="kg·m²", description="apparent inertia of the rotor",
@@ -70,7 +72,7 @@ MOTOR_TERMS: Mapping[str, Term] = {
 COAST_TERMS: Mapping[str, Term] = {
     "inductance": Term(
         symbol="L", unit="H", description="motor inductance",
-        slots=(Slot.INDUCTANCE,), start=1e-3, lower=1e-5, upper=0.1, positive=True,
+        slots=(Slot.INDUCTANCE,), winding=True, start=1e-3, lower=1e-5, upper=0.1, positive=True,
     ),
     "pwm_period": Term(
         symbol="T", unit="s", description="period of the pulse width modulation",

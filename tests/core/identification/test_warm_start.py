@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from core.identification.search.start import of_variant, start_values, started
 from core.motion.recording import Recording
 from core.motion.simulation import simulate_recording
 from core.servo.bench import Bench
+from core.servo.catalogue import ServoSpec, servos
 from core.servo.friction import friction_budget
 from core.servo.model import ServoModel, build_model
 from core.servo.shipped import load_model
@@ -127,14 +129,34 @@ def test_the_same_motor_behind_another_gear(friction: str, ratio: float) -> None
     assert found["armature"] == pytest.approx(ratio**2 * known["armature"])
 
 
-def test_a_model_of_a_variant_is_scaled_by_the_gear_and_said() -> None:
+PAIRS = [(a, b) for a, b in itertools.permutations(servos().values(), 2) if a.is_variant_of(b)]
+
+
+@pytest.mark.parametrize(("known", "wanted"), PAIRS, ids=lambda spec: spec.name)
+def test_a_model_of_a_variant_is_scaled_by_the_gear_and_said(known: ServoSpec, wanted: ServoSpec) -> None:
+    """Whatever depends on the winding starts from the servo's own file if the voltages differ."""
+    assert known.gear_ratio
+    assert wanted.gear_ratio
+    model = build_model(known.name, "m6")
+    model = model.with_values({name: 1.01 * value for name, value in model.values.items()})
+    values, note = start_values(model, wanted.name)
+    scaled = of_variant(model.values, wanted.gear_ratio / known.gear_ratio)
+    rewound = {known.supply_voltage, wanted.supply_voltage} == {12.1, 7.4}
+    own = {name: wanted.motor[name][0] for name in ("kt", "R")} if rewound else {}
+    assert values == {**scaled, **own}
+    gears = f"scaled to the gear ratio of {wanted.name}, 1:{wanted.gear_ratio:g}"
+    if wanted.gear_ratio == known.gear_ratio:
+        gears = f"carried over to {wanted.name}, which has the same gear ratio"
+    motor = "; kt and R start from its own file: it is wound for another voltage" if rewound else ""
+    assert note == f"a model of the variant {known.name}, 1:{known.gear_ratio:g}, {gears}{motor}"
+
+
+def test_every_pair_of_variants_is_walked_over() -> None:
+    assert len(PAIRS) == 4 * 3 + 2
+
+
+def test_a_model_of_the_servo_by_another_name_is_its_own() -> None:
     known = load_model("sts3215_7v4", "m1")
-    values, note = start_values(known, "sts3215_c044")
-    assert values == of_variant(known.values, 191 / 345)
-    assert note == ("a model of the variant sts3215_7v4, 1:345, scaled to the gear ratio of sts3215_c044, 1:191")
-    same, note = start_values(known, "sts3215")
-    assert same == known.values
-    assert note.endswith("taken as it is for sts3215, which has the same gear ratio")
     assert start_values(known, "STS3215-C001") == (known.values, "")
 
 
