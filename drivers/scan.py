@@ -7,7 +7,7 @@ scan ends at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from drivers.errors import DriverError
@@ -36,6 +36,13 @@ class Found:
     title: str
     detail: str = ""
     """Further facts, e.g. the firmware."""
+    by_label: bool = False
+    """True for one of several servos that answer alike: which one it is, is on its label only."""
+
+
+def answered(found: Sequence[Found]) -> int:
+    """Return the number of servos that answered; those that may be the same one count once."""
+    return len({servo.address.partition("?")[0] if servo.by_label else servo.address for servo in found})
 
 
 OnStep = Callable[[ScanStep], None]

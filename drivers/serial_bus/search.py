@@ -123,4 +123,4 @@ def _found(family: SerialFamily, bus: Bus, id: int, number: int) -> list[Found]:
     facts = f"ID {id}{protocol}, {bus.baud} baud, model number {number}"
     if len(specs) == 1:
         return [Found(address, specs[0].title, facts)]
-    return [Found(f"{address}?servo={spec.name}", f"{spec.title}{BY_LABEL}", facts) for spec in specs]
+    return [Found(f"{address}?servo={spec.name}", f"{spec.title}{BY_LABEL}", facts, True) for spec in specs]

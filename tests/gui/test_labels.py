@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QWidget
 
 from bench_gui.connect.bench.zero_panel import ZeroPanel
@@ -282,6 +283,29 @@ def test_a_scan_shows_each_answer_below_its_heading_and_hands_over_the_chosen_on
     dialog.found.selectRow(1)
     dialog.found.doubleClicked.emit(dialog.found_model.index(1, 0))
     assert (taken, scan.asked) == (["dynamixel:USB0:2"], None)
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_only_a_servo_that_needs_no_choice_by_its_label_is_chosen(qtbot, alone):
+    """Enter takes the only servo, and none of several that answer alike; see `servos_by_model_number`."""
+    scan, owner, taken = Scan(), QWidget(), []
+    qtbot.addWidget(owner)
+    dialog = ScanDialog(owner, scan, "feetech", "Feetech", {})
+    dialog.taken.connect(taken.append)
+    dialog.show()
+    variants = [Found(f"feetech:USB0:2:1000000?servo={name}", name, "", True) for name in ("sts3215", "sts3215_7v4")]
+    first = Found("feetech:USB0:1:1000000", "STS3250")
+    scan.finished.emit([first] if alone else [first, *variants])
+    assert dialog.use_button.isEnabled() is alone
+    reason = "" if alone else " Servos of different voltage or gear ratio answer alike: choose what the label says."
+    assert dialog.state.text() == f"{1 if alone else 2} answered, 0 tried.{reason}"
+    QTest.keyClick(dialog, Qt.Key.Key_Return)
+    assert taken == [first.address] * alone
+    if not alone:
+        assert dialog.use_button.toolTip() == reason.strip(" .")
+        dialog.found.selectRow(2)
+        QTest.keyClick(dialog, Qt.Key.Key_Return)
+        assert taken == [variants[1].address]
 
 
 def test_a_scan_asks_for_what_was_described_and_ends_where_work_is_listed():

@@ -9,9 +9,10 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QHeaderView, QPushButton, QT
 from bench_gui.connect.servo.scanning import Scanning
 from bench_gui.widgets.fields import MARGIN, button, label, vbox
 from bench_gui.widgets.tables import plain_table
-from drivers.scan import Found, ScanStep
+from drivers.scan import Found, ScanStep, answered
 
 ADDRESS = Qt.ItemDataRole.UserRole
+CHOOSE_BY_LABEL = "Servos of different voltage or gear ratio answer alike: choose what the label says"
 
 
 class ScanDialog(QDialog):
@@ -34,6 +35,7 @@ class ScanDialog(QDialog):
         self.setWindowTitle(f"Scan: {title}")
         self.resize(660, 440)
         self._scanning = scanning
+        self._unchosen = "Choose a servo in the list first"
         column = vbox(self, spacing=6, margins=(MARGIN, MARGIN, MARGIN, MARGIN))
         column.addWidget(label("ANSWERED", "heading"))
         self.found, self.found_model = _table(
@@ -50,6 +52,8 @@ class ScanDialog(QDialog):
         row.addStretch(1)
         self.cancel_button: QPushButton = button("Cancel", "End the scan", self.close)
         self.use_button: QPushButton = button("Use", "Enter the chosen servo into the form", self._use, "primary")
+        # Enter uses the chosen servo; it does nothing without one.
+        self.use_button.setDefault(True)
         row.addWidget(self.cancel_button)
         row.addWidget(self.use_button)
         column.addLayout(row)
@@ -81,11 +85,13 @@ class ScanDialog(QDialog):
     def _finish(self, found: list[Found]) -> None:
         for servo in found:
             _append(self.found_model, (servo.title, servo.detail, servo.address)).setData(servo.address, ADDRESS)
-        if found:
+        if alike := any(servo.by_label for servo in found):
+            self._unchosen = CHOOSE_BY_LABEL
+        elif found:
             self.found.selectRow(0)
         tried = self.tried_model.rowCount()
         self.state.setText(
-            f"{len(found)} answered, {tried} tried."
+            f"{answered(found)} answered, {tried} tried.{f' {CHOOSE_BY_LABEL}.' * alike}"
             if found
             else f"Nothing answered ({tried} tried). Check power, cable and port, or try another speed or ID."
         )
@@ -110,9 +116,7 @@ class ScanDialog(QDialog):
     def _enable(self) -> None:
         chosen = bool(self._chosen())
         self.use_button.setEnabled(chosen)
-        self.use_button.setToolTip(
-            "Enter the chosen servo into the form" if chosen else "Choose a servo in the list first"
-        )
+        self.use_button.setToolTip("Enter the chosen servo into the form" if chosen else self._unchosen)
 
     def _use(self) -> None:
         address = self._chosen()

@@ -12,7 +12,7 @@ from bench_gui.work.activity import Activities, Activity, State
 from bench_gui.work.background import Background
 from bench_gui.work.process import Share
 from core.base.words import counted
-from drivers.scan import Found, ScanStep, scan
+from drivers.scan import Found, ScanStep, answered, scan
 
 LANE = "scan"
 
@@ -83,7 +83,7 @@ class Scanning(QObject):
         if token is self._current:
             self.tick()
             self._current = None
-            self._activities.end(self.activity, State.DONE, f"{len(found)} answered")
+            self._activities.end(self.activity, State.DONE, f"{answered(found)} answered")
             self.finished.emit(found)
 
     def _fail(self, token: object, reason: str) -> None:

@@ -10,6 +10,7 @@ from drivers.emulators.feetech import EmulatedFeetech, FeetechEmulation
 from drivers.errors import AddressError, BusError, CommandError, DriverError, NoAnswer, ServoFault
 from drivers.feetech.centre import centre, centring
 from drivers.registry import resolve
+from drivers.scan import answered, scan
 from drivers.serial_bus.registers import NotKept
 from drivers.servo import PositionGoal, ServoState, TorqueGoal
 from tests.drivers.dynamixel.bench import connected, cycles, driven, emulation, settings, source_of, truth
@@ -47,8 +48,26 @@ def test_servos_that_answer_alike_are_told_apart_by_the_person(sts):
         replace(source, servo="sts3250").open().connect()
 
 
+def test_a_scan_lists_each_servo_that_it_may_be_as_one_that_answered(sts):
+    found, answers = scanned(sts)
+    assert len(found) > 1
+    assert all(servo.by_label for servo in found)
+    assert answers == 1
+
+
+def scanned(emulator):
+    """Servos that a scan up to the emulated one finds, and how many answered."""
+    source, steps = source_of(emulator), []
+    values = {"port": source.port, "id": str(source.id), "baud": str(source.baud)}
+    found = scan("feetech", values, steps.append, lambda: len(steps) > source.id)
+    return found, answered(found)
+
+
 def test_a_servo_that_answers_as_no_other_needs_no_name(emulate):
     emulator = emulate(emulation("sts3250"))
+    found, answers = scanned(emulator)
+    assert [servo.by_label for servo in found] == [False]
+    assert answers == 1
     with replace(source_of(emulator), servo="").open() as servo:
         assert servo.connect().model == "sts3250"
 
