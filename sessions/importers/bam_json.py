@@ -30,6 +30,7 @@ from core.servo.bench import STANDARD_GRAVITY, Bench
 from core.servo.catalogue import ServoSpec, adopt_servo, load_servo, variants_on
 from core.servo.settings import ServoSettings
 from sessions.importers.kinds import NotARecordingError, RunList
+from sessions.importers.plausible import check_conditions
 from sessions.run_file.schema import CHANNEL_DTYPES
 from sessions.strict_json import name, number, parse_json, storable
 
@@ -99,10 +100,13 @@ def read_bam(content: bytes, file_name: str, said: str = "") -> Recording | RunL
     own = storable(own, OWN_KEY) if is_object(own) else {}
     servo = known_servo(_required(header, "motor"), own)
     settings = _settings(header, servo)
+    bench, unusual = _bench(header), list[str]()
+    channels, duplicates = _channels(data["entries"], servo)
     # Our exporter names the servo that the run was imported or recorded with.
     if not own:
         servo = _variant(load_servo(servo), settings.supply_voltage, said)
-    channels, duplicates = _channels(data["entries"], servo)
+        goals = channels["goal_position"][channels["torque_enable"] > 0]
+        unusual = check_conditions(bench, settings, load_servo(servo), goals)
     provenance = {
         **own,
         "format": "bam",
@@ -112,12 +116,14 @@ def read_bam(content: bytes, file_name: str, said: str = "") -> Recording | RunL
     }
     if duplicates:
         provenance["duplicate_rows_dropped"] = duplicates
+    if unusual:
+        provenance["left_out"] = "; ".join(unusual)
     if not provenance["started"]:
         provenance.pop("started")
     return Recording(
         id=name_of_file(file_name),
         trajectory=canonical_name(name(_required(header, "trajectory"), "trajectory")),
-        bench=_bench(header),
+        bench=bench,
         settings=replace(settings, servo=servo),
         channels=channels,
         provenance=provenance,
@@ -184,7 +190,7 @@ def _settings(header: Mapping[str, Any], servo: str) -> ServoSettings:
         ki=number(header.get("ki", 0.0), "ki", low=0.0),
         kd=number(header.get("kd", 0.0), "kd", low=0.0),
         supply_voltage=number(_required(header, "vin"), "vin", low=0.0),
-        damping=None if damping is None else number(damping, "damping"),
+        damping=None if damping is None else number(damping, "damping", low=0.0),
         actuator=None if actuator is None else name(actuator, "driven_by"),
         preset=None if preset is None else number(preset, "stiffness_preset"),
     )

@@ -14,6 +14,7 @@ from core.base.errors import InputError
 from core.motion.refresh import rows_a_reading
 from core.servo.bench import Bench
 from core.servo.catalogue import ServoSpec
+from core.servo.settings import ServoSettings
 from sessions.importers.columns import SI_UNITS, Column, goal_of, units_of
 from sessions.importers.rows import GOAL
 
@@ -37,6 +38,8 @@ ALIGNED = 0.97
 """Least correlation between the position and the integral of the measured speed."""
 MOST_APART = 0.1
 """Largest relative difference between their ratio and that of two units."""
+FAR_FROM_SUPPLY = 10.0
+"""Factor beyond the range of a servo's supply at which a voltage is none, or in another unit."""
 LONGEST_STEP, SHORTEST_STEP = 1.0, 20e-6
 """Range of the median time between samples [s]."""
 
@@ -45,15 +48,52 @@ _ANGLE_UNITS = {"deg": math.pi / 180.0, "counts": math.nan, "rev": 2.0 * math.pi
 """Units tried as the right one, in this order. The size of a count is the servo's."""
 
 
+def check_conditions(bench: Bench, settings: ServoSettings, servo: ServoSpec, goals: NDArray[Any]) -> list[str]:
+    """Check the stated conditions of a run, and return phrases on those that are possible but unusual.
+
+    Args:
+        bench: The bench.
+        settings: Settings of the servo.
+        servo: The servo.
+        goals: Goal angles while the torque is on; empty if the servo is commanded otherwise.
+
+    Raises:
+        InputError: for a condition under which nothing could have moved as recorded.
+    """
+    low, high = servo.supply_range
+    volts = settings.supply_voltage
+    if not low / FAR_FROM_SUPPLY <= volts <= FAR_FROM_SUPPLY * high:
+        raise InputError(
+            f"a supply of {volts:g} V cannot be: {servo.name} runs on {low:g} to {high:g} V; state that of the run [V]"
+        )
+    if goals.size and np.ptp(goals) and not settings.kp:
+        raise InputError("a gain kp of 0 cannot be: the goal moves while the torque is on; state that of the run")
+    if bench.inertia:
+        return []
+    if bench.measured_inertia is None and not (bench.mass or bench.arm_mass):
+        return ["there is no load, its mass is 0"]
+    load = (
+        f"{bench.mass:g} kg at {bench.length:g} m" if bench.measured_inertia is None else "its inertia is stated as 0"
+    )
+    raise InputError(
+        f"a load without inertia cannot be: {load}; state its mass [kg] and its distance from the shaft [m]"
+    )
+
+
 def check_plausible(
-    channels: Mapping[str, NDArray[Any]], columns: Mapping[str, Column], bench: Bench, servo: ServoSpec
-) -> None:
-    """Check that a servo and its pendulum can have these values.
+    channels: Mapping[str, NDArray[Any]],
+    columns: Mapping[str, Column],
+    bench: Bench,
+    settings: ServoSettings,
+    servo: ServoSpec,
+) -> list[str]:
+    """Check that a servo and its pendulum can have these values, and return the phrases of `check_conditions`.
 
     Args:
         channels: Samples by channel, in SI units.
         columns: Columns they came from, named in suggestions.
         bench: The bench.
+        settings: Settings of the servo.
         servo: The servo.
 
     Raises:
@@ -68,6 +108,10 @@ def check_plausible(
     if "velocity" in channels:
         _check_velocity(channels["time"], channels["position"], channels["velocity"], columns, servo)
     _check_motion(channels["time"], channels["position"], columns, servo)
+    goals = channels[GOAL] if "goal_position" in columns else np.empty(0)
+    if goals.size and "torque_enable" in channels:
+        goals = goals[channels["torque_enable"] > 0]
+    return check_conditions(bench, settings, servo, goals)
 
 
 def _check_load(bench: Bench, servo: ServoSpec) -> None:

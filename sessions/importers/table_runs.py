@@ -154,13 +154,13 @@ def read_runs(table: Table, path: Path, request: TableImport) -> list[Recording]
             continue
         channels, turned = unwrapped(channels, goal == "goal_position")
         try:
-            check_plausible(channels, columns, bench, servo)
+            unusual = check_plausible(channels, columns, bench, settings, servo)
         except InputError as error:
             raise InputError(f"{run}{error}") from None
         title = stem(path) + (f"-{key}" if key else "")
         rates = rates_in_words(channels["time"], channels["position"], channels[GOAL], "command_time" in channels)
         still = [] if np.ptp(channels["position"]) else ["the position is the same in all rows"]
-        notes = [*noted, *left_out, *turned, *rates, *still]
+        notes = [*noted, *unusual, *left_out, *turned, *rates, *still]
         channels[goal] = channels.pop(GOAL)
         recordings.append(
             Recording(

@@ -158,6 +158,54 @@ def test_every_servo_with_variants_is_asked_about_on_their_supply(log):
     assert asked >= 6
 
 
+# Conditions under which nothing could have moved as logged
+
+IMPOSSIBLE = [
+    ({"vin": 0}, "a supply of 0 V cannot be: xl330 runs on 3.7 to 9.5 V; state that of the run [V]"),
+    ({"vin": 7400}, "a supply of 7400 V cannot be: xl330 runs on"),
+    ({"vin": None}, "the log does not state its vin"),
+    ({"kp": 0.0}, "a gain kp of 0 cannot be: the goal moves while the torque is on; state that of the run"),
+    ({"length": 0}, "a load without inertia cannot be: 0.49 kg at 0 m; state its mass [kg] and its distance from"),
+    ({"mass": 0, "arm_mass": 0.1, "length": 0}, "a load without inertia cannot be: 0 kg at 0 m; state its mass"),
+    ({"inertia_total": 0}, "a load without inertia cannot be: its inertia is stated as 0; state its mass"),
+]
+REQUIRED = ("vin", "mass", "length", "kp")
+NUMBERS = (*REQUIRED, "arm_mass", "ki", "kd", "gravity", "damping", "inertia_total", "gravity_torque")
+
+
+@pytest.mark.parametrize(("header", "line"), IMPOSSIBLE, ids=str)
+def test_a_condition_that_cannot_be_is_refused_in_one_line(write_log, log, home, header, line):
+    data = {key: value for key, value in {**log(), **header}.items() if value is not None}
+    assert line in refused(write_log(data=data), home)
+
+
+@pytest.mark.parametrize("value", [-1, float("nan"), float("inf"), "1", True])
+@pytest.mark.parametrize("field", NUMBERS)
+def test_every_number_of_a_log_is_one(write_log, home, field, value):
+    line = refused(write_log(**{field: value}), home)
+    assert field in line or "is not a JSON number" in line
+
+
+@pytest.mark.parametrize("field", [field for field in NUMBERS if field not in (*REQUIRED, "inertia_total")])
+def test_the_others_may_be_0_without_a_word(write_log, home, field):
+    events = []
+    import_paths([write_log(**{field: 0})], home, events.append)
+    assert not any(event.note or event.skipped for event in events)
+
+
+def test_a_gain_of_0_is_possible_while_no_goal_acts(write_log, log, home):
+    data = log(kp=0)
+    for entry in data["entries"]:
+        entry["torque_enable"] = False
+    assert only_run(write_log(data=data), home).settings.kp == 0.0
+
+
+def test_a_shaft_without_a_load_is_possible_and_said(write_log, home):
+    events = []
+    import_paths([write_log(mass=0)], home, events.append)
+    assert [event.note for event in events if event.note] == ["there is no load, its mass is 0"]
+
+
 @pytest.mark.parametrize("motor", ["own-1", "sts", "erob80", "mx28", "xh540", "xl330i", "unitree_go1"])
 def test_an_unknown_servo_is_refused_with_the_way_out(write_log, home, motor):
     with pytest.raises(InputError, match=rf"no servo '{motor}'.*bench models --new my.toml"):

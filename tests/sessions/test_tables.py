@@ -18,6 +18,7 @@ from core.identification.misread import misread
 from core.motion.recording import CHANNELS, COMMAND_CHANNELS
 from core.servo.bench import Bench
 from core.servo.catalogue import load_servo
+from core.servo.settings import ServoSettings
 from sessions import Session, import_paths
 from sessions.importers import TableImport, UnknownTableError
 from sessions.importers.columns import (
@@ -502,6 +503,9 @@ IMPOSSIBLE = {
     "seconds as microseconds": ({}, "time=t:us,goal=goal:deg,position=pos:deg", {}, "time=t:s"),
     "grams": ({}, COLUMNS, {"mass": 300.0}, "0.52 N·m, cannot hold .* 294 N·m at 90°; in g it would be --mass 0.3"),
     "millimetres": ({}, COLUMNS, {"length": 100.0}, "in mm it would be --length 0.1"),
+    "no supply": ({}, COLUMNS, {"supply_voltage": 0.0}, "a supply of 0 V cannot be: xl330 runs on 3.7 to 9.5 V"),
+    "no gain": ({}, COLUMNS, {"kp": 0.0}, "a gain kp of 0 cannot be: the goal moves while the torque is on"),
+    "no length": ({}, COLUMNS, {"length": 0.0}, "a load without inertia cannot be: .* kg at 0 m"),
     "unknown servo": ({}, COLUMNS, {"servo": "mine"}, "no servo 'mine'; .* --servo my.toml"),
 }
 
@@ -613,8 +617,9 @@ def test_each_bound_of_what_is_plausible_is_where_it_should_be(what, share, said
         end = 2.0
     time, way = step * np.arange(30), np.linspace(0.0, end, 30)
     channels = {"time": time, "goal": way, "position": way}
+    settings = ServoSettings(servo="xl330", kp=400.0, supply_voltage=5.0)
     with pytest.raises(InputError, match=said) if share > 1.0 else nullcontext():
-        check_plausible(channels, columns, Bench(mass=mass, length=0.1), servo)
+        check_plausible(channels, columns, Bench(mass=mass, length=0.1), settings, servo)
 
 
 def test_a_fact_that_nobody_gave_is_asked_for(write):
