@@ -78,6 +78,8 @@ class Family:
     fields: tuple[AddressField, ...]
     can_scan: bool = False
     """True if `drivers.scan` can look for servos of this family."""
+    can_centre: bool = False
+    """True if the present position of its servos can be made the centre of their turn."""
 
     def address(self, values: Mapping[str, str]) -> str:
         """Return the address for the values of a form.

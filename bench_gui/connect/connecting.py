@@ -6,6 +6,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
 from bench_gui.connect.bench.presets import Presets
+from bench_gui.connect.servo.centring import Centring
 from bench_gui.connect.servo.emulation import Emulation
 from bench_gui.connect.servo.scanning import Scanning
 from bench_gui.state.journal import SERVO, Journal
@@ -59,6 +60,7 @@ class Connecting(QObject):
             self.emulation.hand_at,
             self.emulation.emulates,
         )
+        self.centring = Centring(self.servo, background, journal)
         self.lasting_address = address
         """Address of the last chosen servo that is not emulated; emulated ones end with the window."""
         self.presets.notice.connect(lambda text: journal.say("warning", text, task="Bench"))

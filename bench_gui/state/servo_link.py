@@ -174,6 +174,8 @@ class ServoLink(QObject):
         self._emulated = emulated
         self.refused: Callable[[], str] = lambda: ""
         """Returns the first refused number of the form of the address; nothing connects until it is corrected."""
+        self.held = ""
+        """Reason why nothing may connect: the servo's bus is in use otherwise."""
         self._recorder: Recorder | None = None
         self._reader: RingReader | None = None
         self._connecting = False
@@ -192,7 +194,7 @@ class ServoLink(QObject):
         """Start connecting; `connected` or `problem` is emitted later."""
         if self._recorder is not None:
             return
-        if reason := self.refused():
+        if reason := self.held or self.refused():
             self.problem.emit(reason)
             return
         try:

@@ -24,6 +24,7 @@ def family() -> Family:
         name=FEETECH.name,
         title="Feetech",
         can_scan=True,
+        can_centre=True,
         fields=(
             port_field("/dev/ttyACM0"),
             id_field(FEETECH),

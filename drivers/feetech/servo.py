@@ -33,6 +33,8 @@ PHASE_REVERSED = 0b10000001
 NEAR_THE_END = 0.25 * math.pi
 """A pendulum this near to an end of the turn [rad] reaches it in usual motions."""
 RESTARTED = "check that its power supply is strong enough and its plugs are tight, then acknowledge"
+CENTRE = "Centre… under Bench, or bench servo centre"
+"""Ways to centre a servo."""
 CUT_SAMPLES = 10
 """Samples in a row with a far smaller output than the law's that show an overload."""
 
@@ -98,7 +100,7 @@ class FeetechServo(SerialServo):
         if rest < NEAR_THE_END:
             warning = (
                 f"it reports position {position}, {max(rest, 0.0):.2f} rad from the end of its turn, which no motion "
-                "may cross; let the load hang still and centre it: bench servo centre"
+                f"may cross; let the load hang still and centre it: {CENTRE}"
             )
             self._prepared = replace(self._prepared, warnings=(*self._prepared.warnings, warning))
 
@@ -121,7 +123,7 @@ class FeetechServo(SerialServo):
         if math.pi - abs(position) < NEAR_THE_END:
             raise DriverError(
                 f"the servo is at {position:.2f} rad, near the end of its turn, where positions begin again; let "
-                "the load hang still, disconnect, and centre it: bench servo centre"
+                f"the load hang still, and centre it: {CENTRE}"
             )
         super()._enable(goal)
 
@@ -170,7 +172,7 @@ class FeetechServo(SerialServo):
         if known and abs(self._counts - before) > self.profile.position_counts / 2:
             raise ServoFault(
                 f"the position went from {before} to {self._counts}, across the end of the turn, where it begins "
-                "again; acknowledge, let the load hang still and centre the servo: bench servo centre"
+                f"again; acknowledge, let the load hang still and centre the servo: {CENTRE}"
             )
         return held, reading
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from PySide6.QtCore import QSignalBlocker, Qt
-from PySide6.QtWidgets import QDoubleSpinBox, QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout
+from PySide6.QtWidgets import (
+    QDoubleSpinBox,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+)
 
 from bench_gui.connect.servo.draft import Draft, ServoNumber, entries_of
 from bench_gui.connect.servo.write_dialog import WriteDialog
@@ -35,6 +43,7 @@ from core.base.words import capitalised, counted
 from core.servo.catalogue import load_servo
 from drivers.recorder import Phase
 from drivers.recorder.messages import Configured
+from drivers.registry import ServoAddress, family
 from drivers.servo import ServoState
 
 FIRMWARE = "Firmware"
@@ -57,6 +66,7 @@ _MODES = {
 }
 FACT_WIDTH = 120
 CLEAR_TIP = "Clear the servo's error, which restarts some servos; remove its cause first"
+CENTRE_TIP = "Make the position at which the load hangs the centre of the servo's turn"
 _UNCONNECTED = "Gains and limits are read from the servo once it is connected."
 
 
@@ -74,6 +84,7 @@ class ServoCard(QFrame):
         self._entries: list[ServoNumber] = []
         self._dialog: WriteDialog | None = None
         self._sent: Draft | None = None
+        self._can_centre = False
         column = vbox(self, spacing=8, margins=(MARGIN, 10, MARGIN, 10))
         self.title: ElidedLabel = describe(ElidedLabel("–"), "Servo model", "Model that the servo reports")
         self.title.setProperty("role", "title")
@@ -89,6 +100,10 @@ class ServoCard(QFrame):
         self.warnings.setWordWrap(True)
         self.warnings.setAccessibleName("Notes on this servo")
         self.warnings.hide()
+        self.centre_button: QPushButton = button(
+            "Centre…", CENTRE_TIP, lambda: controller.connecting.centring.begin(self.window())
+        )
+        self.centre_button.hide()
         self.error: QLabel = label("", "fault")
         self.error.setWordWrap(True)
         self.error.setAccessibleName("Error of this servo")
@@ -100,6 +115,7 @@ class ServoCard(QFrame):
         right.addWidget(self.error)
         right.addWidget(self.clear_button)
         right.addWidget(self.warnings)
+        right.addWidget(self.centre_button)
         right.addStretch(1)
         column.addWidget(SideBySide(left, right, spacing=14), 1)
         column.addLayout(self._make_foot())
@@ -180,6 +196,12 @@ class ServoCard(QFrame):
 
     def refusal(self) -> str:
         """Reason why nothing can be written now; empty if it can."""
+        if occupied := self._occupied():
+            return occupied
+        return self.draft.problem() if self.draft is not None and self.draft.edits else "there are no changes"
+
+    def _occupied(self) -> str:
+        """Reason why the servo's registers must be left alone; empty if there is none."""
         controller = self._controller
         view = controller.servo.view
         if self.draft is None or view.refusal:
@@ -190,9 +212,7 @@ class ServoCard(QFrame):
             return "the servo is moving; wait until it is released"
         if controller.servo.busy or controller.queue.active:
             return "the servo is busy; wait until it has finished"
-        if not self.draft.edits:
-            return "there are no changes"
-        return self.draft.problem()
+        return ""
 
     # Updates.
 
@@ -235,6 +255,7 @@ class ServoCard(QFrame):
         for name, text in texts.items():
             if self._facts[name].text() != text:
                 self._facts[name].setText(text)
+        self.centre_button.setVisible(identity is not None and self._can_centre)
         self._show_error(view)
         self._enable()
 
@@ -259,6 +280,7 @@ class ServoCard(QFrame):
         identity, limits = servo.identity, servo.limits
         if identity is None or limits is None:
             return
+        self._can_centre = family(ServoAddress.parse(servo.address).family).can_centre
         spec = load_servo(identity.model)
         self.draft = Draft(
             spec=spec,
@@ -380,6 +402,9 @@ class ServoCard(QFrame):
         writing = self._sent is not None
         self.write_button.setEnabled(not refusal and not writing)
         self.write_button.setToolTip(capitalised(refusal) if refusal else "Show the differences, then write them")
+        hinders = self._occupied() or ("write or discard the changes first" if count else "")
+        self.centre_button.setEnabled(not hinders and not writing)
+        self.centre_button.setToolTip(capitalised(hinders) or CENTRE_TIP)
         self.discard_button.setEnabled(count > 0 and not writing)
         text = f"● {counted(count, 'unwritten change')}" if count else ""
         if writing:
