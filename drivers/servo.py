@@ -74,6 +74,13 @@ class ServoIdentity:
     """Other facts it reported: raw values and scaling factors, with units in the names; stored with every run."""
     warnings: tuple[str, ...] = ()
     """Problems that the user should know of or fix, each with its remedy."""
+    no_torque: str = ""
+    """Reason why it cannot hold a torque; empty if it can."""
+
+    def require_torque(self) -> None:
+        """Raise CommandError if the servo cannot hold a torque."""
+        if self.no_torque:
+            raise CommandError(self.no_torque)
 
     def signed(self, header: RunHeader) -> RunHeader:
         """Return a header with the servo's own report, so that no caller can record one actuator as another."""
@@ -302,7 +309,7 @@ class Servo(ABC):
 
         Raises:
             NotReady: in the states DISCONNECTED and FAULT.
-            CommandError: if the goal is not a finite number.
+            CommandError: if the goal is not a finite number, or a torque that the servo cannot hold.
             DriverError: if the bus fails or a release is not confirmed.
         """
         if isinstance(command, Release):
@@ -311,6 +318,8 @@ class Servo(ABC):
                 raise DriverError(self._fault)
             return
         self._require("command", ServoState.READY, ServoState.ENABLED)
+        if isinstance(command, TorqueGoal):
+            self.identity.require_torque()
         goal = self._clamped(command)
         if self._state is ServoState.ENABLED and type(goal) is not self._kind and not self.release():
             raise DriverError(self._fault)

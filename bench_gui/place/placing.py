@@ -125,7 +125,8 @@ class Placing(QObject):
     @property
     def obstacle(self) -> str:
         """Reason why no point can be placed now; empty if one can."""
-        return self._library.obstacle
+        identity = self._servo.identity
+        return (identity.no_torque if identity is not None else "") or self._library.obstacle
 
     @property
     def points(self) -> tuple[PlacedPoint, ...]:
@@ -187,6 +188,8 @@ class Placing(QObject):
             return
         if identity is None or self._servo.view.state is not ServoState.READY or self._servo.busy:
             self.problem.emit("the servo is not ready to hold a torque; connect it, or acknowledge its fault")
+        elif identity.no_torque:
+            self.problem.emit(identity.no_torque)
         elif target is None:
             self.problem.emit("there is no torque to hold; enter some, e.g. 0.3, 0.6")
         else:

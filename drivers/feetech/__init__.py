@@ -1,4 +1,4 @@
-"""Feetech servos of the STS and SMS series on a serial bus: STS3215, STS3250 and their like.
+"""Feetech servos of the STS, SMS and SCS series on a serial bus: STS3215, STS3250, SCS0009 and their like.
 
 Address: `feetech:PORT:ID[:BAUD][?servo=NAME]`, e.g. `feetech:/dev/ttyACM0:1`; the default is 1000000 baud. Servos that
 differ in voltage or gear ratio answer alike, so that the address says which one it is.

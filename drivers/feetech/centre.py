@@ -22,6 +22,8 @@ def centring(registers: Registers) -> dict[str, tuple[int, int]]:
     """
     if registers.table.protocol != "scs":
         raise CommandError("only Feetech servos can be centred; set homing_offset instead, if this servo has one")
+    if "homing_offset" not in registers.table:
+        raise CommandError("this servo has no homing offset; mount the load so that it hangs near the centre")
     if registers.read_one(registers.table.mode_register):
         raise CommandError("the offset counts in position mode only; first: bench servo set ADDRESS operating_mode=0")
     centre = round(registers.table.units["position_centre"])

@@ -1,7 +1,8 @@
 """A Feetech servo as a `Servo`: what its firmware does otherwise than a Dynamixel's.
 
-Its EEPROM is written with the lock set, so that a change ends with its power; a position is one within a turn, whose
-ends must stay out of reach; an overload cuts its output to a fifth without switching its torque off.
+Its EEPROM is written with the lock set, so that a change ends with its power; a position is one within a turn, or
+within the range of a potentiometer, whose ends must stay out of reach; an overload cuts its output to a fifth without
+switching its torque off.
 """
 
 from __future__ import annotations
@@ -25,13 +26,8 @@ from drivers.serial_bus.registers import NotKept, Registers
 from drivers.serial_bus.servo import SerialServo
 from drivers.servo import PositionGoal, ServoIdentity, TorqueGoal
 
-PHASE_SET, PHASE_CLEAR = 0b01100, 0b10000
-"""Bits of the phase register that must be set, for the unit of speeds and the meaning of speed 0, or not, for positions
-of several turns. The facts here hold then."""
-PHASE_REVERSED = 0b10000001
-"""Bits of the phase register that reverse the drive and the feedback."""
 NEAR_THE_END = 0.25 * math.pi
-"""A pendulum this near to an end of the turn [rad] reaches it in usual motions."""
+"""A pendulum this near to an end of the positions [rad] reaches it in usual motions."""
 RESTARTED = "check that its power supply is strong enough and its plugs are tight, then acknowledge"
 CENTRE = "Centre… under Bench, or bench servo centre"
 """Ways to centre a servo."""
@@ -81,8 +77,8 @@ class FeetechServo(SerialServo):
         # A locked EEPROM takes changes until its power goes.
         registers.send({"lock": 1})
         found = registers.read("phase", *registers.table.gains.values())
-        phase = found["phase"]
-        sound = (phase | PHASE_SET) & ~PHASE_CLEAR
+        phase, bits = found["phase"], registers.table.phase
+        sound = (phase | bits.get("set", 0)) & ~bits.get("clear", 0)
         if phase != sound:
             raise DriverError(
                 f"ID {self._id}: phase is {phase}, which changes the unit of speeds, the meaning of speed 0, or counts "
@@ -92,17 +88,39 @@ class FeetechServo(SerialServo):
         super()._prepare()
         facts = {f"{name} found": float(value) for name, value in found.items()}
         self._prepared = replace(self._prepared, facts={**self._prepared.facts, **facts})
-        if phase & PHASE_REVERSED:
-            warning = f"phase {phase} reverses its direction; the factory's is {phase & ~PHASE_REVERSED}"
+        if turned := phase & bits.get("reversed", 0):
+            warning = f"phase {phase} reverses its direction; the factory's is {phase - turned}"
             self._prepared = replace(self._prepared, warnings=(*self._prepared.warnings, warning))
         position = self.registers.read_one("present_position")
-        rest = math.pi - abs(self.profile.from_counts(self.profile.table["present_position"], position))
+        rest = self._to_the_end(position)
         if rest < NEAR_THE_END:
             warning = (
-                f"it reports position {position}, {max(rest, 0.0):.2f} rad from the end of its turn, which no motion "
-                f"may cross; let the load hang still and centre it: {CENTRE}"
+                f"it reports position {position}, {max(rest, 0.0):.2f} rad from the end of its {self._range}, which no "
+                f"motion may cross; {self._centred}"
             )
             self._prepared = replace(self._prepared, warnings=(*self._prepared.warnings, warning))
+
+    @property
+    def _range(self) -> str:
+        """Name of the range of its positions."""
+        return "turn" if self._turns else "potentiometer"
+
+    @property
+    def _turns(self) -> bool:
+        """True if positions begin again at the end of a turn, False if those beyond an end are not known."""
+        return self.profile.position_ends[1] + 1 >= self.profile.position_counts
+
+    @property
+    def _centred(self) -> str:
+        """Way to keep a load away from the ends."""
+        if "homing_offset" in self.profile.table:
+            return f"let the load hang still and centre it: {CENTRE}"
+        return f"mount the load so that it hangs near position {self.profile.position_centre:.0f}"
+
+    def _to_the_end(self, counts: int) -> float:
+        """Return the distance of a position [counts] from the nearer end [rad]."""
+        low, high = self.profile.position_ends
+        return self.profile.position_unit * min(counts - low, high + self._turns - counts)
 
     def _identify(self) -> ServoIdentity:
         identity = super()._identify()
@@ -120,26 +138,29 @@ class FeetechServo(SerialServo):
         if not self.registers.read_one("lock", timing.limits.serial_read):
             raise ServoFault(f"the servo restarted after it was connected; {RESTARTED}")
         position = self._read().position
-        if math.pi - abs(position) < NEAR_THE_END:
+        if self._to_the_end(self._counts) < NEAR_THE_END:
             raise DriverError(
-                f"the servo is at {position:.2f} rad, near the end of its turn, where positions begin again; let "
-                f"the load hang still, and centre it: {CENTRE}"
+                f"the servo is at {position:.2f} rad, near the end of its {self._range}, beyond which its angle is not "
+                f"known; {self._centred}"
             )
         super()._enable(goal)
 
     def _release(self) -> None:
         super()._release()
         # Another program finds its whole output again.
-        if (full := self._prepared.caps.get("max_torque")) is not None:
+        full = self._prepared.caps.get("max_torque")
+        if full is not None and "torque_limit" in self.profile.table:
             self.registers.send({"torque_limit": full})
 
     def _acknowledge(self) -> None:
-        # An overload ends with a goal in the other direction; a goal switches torque on, here without any output.
-        self._may_be_driven = True
-        for end in (-1, 1):
-            self.registers.send({**goal_values("limited", end, self._prepared.position_limits), "torque_limit": 0})
-        self._release()
-        self._may_be_driven = False
+        # An overload ends with a goal in the other direction; a goal switches torque on, here without any output. A
+        # servo that cannot be kept from any output must lose its power instead.
+        if "torque_limit" in self.profile.table:
+            self._may_be_driven = True
+            for end in (-1, 1):
+                self.registers.send({**goal_values("limited", end, self._prepared.position_limits), "torque_limit": 0})
+            self._release()
+            self._may_be_driven = False
         super()._acknowledge()
 
     def _read(self) -> Reading:
@@ -169,10 +190,12 @@ class FeetechServo(SerialServo):
         self._known = True
         # It reports a magnitude; most of the time the motor draws it in the direction of its voltage.
         self._seen = reading = replace(reading, current=math.copysign(reading.current, reading.duty_cycle))
-        if known and abs(self._counts - before) > self.profile.position_counts / 2:
+        crossed = known and abs(self._counts - before) > self.profile.position_counts / 2
+        if crossed or (not self._turns and self._counts in self.profile.position_ends):
+            where = f"went from {before} to {self._counts}, across" if crossed else f"is {self._counts}, at"
             raise ServoFault(
-                f"the position went from {before} to {self._counts}, across the end of the turn, where it begins "
-                f"again; acknowledge, let the load hang still and centre the servo: {CENTRE}"
+                f"the position {where} the end of the {self._range}, beyond which its angle is not known; acknowledge, "
+                f"then {self._centred}"
             )
         return held, reading
 
@@ -187,7 +210,8 @@ class FeetechServo(SerialServo):
         cut = wanted > 2.0 * left and 0.5 * left < abs(reading.duty_cycle) <= left + self.profile.duty_unit
         self._cut = self._cut + 1 if cut else 0
         if self._cut > CUT_SAMPLES:
+            power = "" if "torque_limit" in self.profile.table else "switch its power off and on, "
             raise ServoFault(
                 f"an overload has cut the servo's output to {100.0 * left:.0f} %; look for a blocked arm or too "
-                "heavy a load, then acknowledge"
+                f"heavy a load, {power}then acknowledge"
             )

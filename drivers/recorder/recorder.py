@@ -303,10 +303,12 @@ class Recorder:
 
         Raises:
             NotReady: as for `record`.
-            CommandError: for a torque that is not finite, or limits without one.
+            CommandError: for a torque that is not finite, limits without one, or a servo that cannot hold a torque.
             RecorderDied: if the process is gone.
         """
         self._require_ready("hold a torque")
+        if self._identity is not None:
+            self._identity.require_torque()
         check_rate(header.rate, self._watchdog)
         job = HoldJob(header=header, limits=self.limits)
         job.check()

@@ -51,6 +51,11 @@ def identity_of(
         complaints: Hardware errors that it reports.
     """
     rate = cycle_rate(profile, bus, delay + look)
+    no_torque = (
+        ""
+        if profile.torque_mode
+        else f"{spec.title} cannot hold a torque, since its output cannot be limited; record motions instead"
+    )
     units = {
         "position unit [rad]": profile.position_unit,
         "position centre [counts]": profile.position_centre,
@@ -76,12 +81,16 @@ def identity_of(
             "delay of an answer [s]": round(delay, 6),
             "highest cycle rate [Hz]": round(rate, 1),
             **units,
-            "constant torque by": profile.torque_mode,
+            "constant torque by": profile.torque_mode or "nothing",
             "kt [N·m/A]": motor.kt,
             "R [Ω]": motor.resistance,
             **prepared.facts,
         },
-        warnings=(*_warnings(profile, bus, prepared, rate, latency, complaints), *(() if look else (UNSEEN,))),
+        warnings=(
+            *_warnings(profile, bus, prepared, rate, latency, complaints),
+            *filter(None, ("" if look else UNSEEN, no_torque)),
+        ),
+        no_torque=no_torque,
     )
 
 

@@ -255,7 +255,8 @@ def restart(registers: Registers) -> None:
     """
     if not restarts(registers.table):
         # A shutdown sets this to 0 repeatedly while its cause lasts; there is no restart instruction.
-        registers.send({"torque_limit": registers.read_one("max_torque")})
+        if "torque_limit" in registers.table:
+            registers.send({"torque_limit": registers.read_one("max_torque")})
         return
     registers.bus.reboot(registers.id)
     until = timing.now() + timing.limits.serial_restart

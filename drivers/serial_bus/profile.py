@@ -32,7 +32,7 @@ class SerialProfile:
     model_numbers: tuple[int, ...]
     torque_mode: str
     """Source of a constant motor torque: for "current" and "goal_torque" the servo's own current control, for the
-    others a duty cycle that follows the speed by the motor's model, see `modes`."""
+    others a duty cycle that follows the speed by the motor's model, see `modes`; "" if it cannot hold a torque."""
     current_unit: float
     """Current per count [A]; NaN if it does not measure current."""
 
@@ -42,7 +42,7 @@ class SerialProfile:
         return self.table.protocol
 
     def reported(self, number: int) -> int:
-        """Return a model number as read in little endian."""
+        """Return a model number as read in little endian, and one read so as it is."""
         return int.from_bytes(self.table["model_number"].encode(number), "little")
 
     @property
@@ -54,6 +54,11 @@ class SerialProfile:
     def position_centre(self) -> float:
         """Count at 0 rad."""
         return self.table.units["position_centre"]
+
+    @property
+    def position_ends(self) -> tuple[int, int]:
+        """Lowest and highest position of its encoder [counts]; a potentiometer leaves a part of the turn out."""
+        return 0, round(self.table.highest_position)
 
     @property
     def position_unit(self) -> float:
@@ -140,11 +145,11 @@ def _parse(spec: ServoSpec, family: SerialFamily, entries: Mapping[str, Any]) ->
     unknown = sorted(set(entries) - set(_ENTRIES))
     if unknown:
         raise ModelError(f"unknown entry {unknown[0]!r}; there are {', '.join(_ENTRIES)}")
-    mode = entries["torque_mode"]
-    if mode not in TORQUE_MODES:
+    mode = entries.get("torque_mode", "")
+    if mode not in ("", *TORQUE_MODES):
         raise ModelError(f"torque_mode = {mode!r} must be one of {', '.join(TORQUE_MODES)}")
     table = load_table(entries["table"])
-    if mode not in table.modes:
+    if mode and mode not in table.modes:
         raise ModelError(f"torque_mode = {mode!r}: the control table {table.name} has no such mode")
     if entries.get("protocol", table.protocol) != table.protocol:
         raise ModelError(f"protocol = {entries['protocol']}: the control table {table.name} is of {table.protocol}")
@@ -195,9 +200,13 @@ def servos_by_model_number(family: SerialFamily, number: int, protocol: Protocol
             f"not {protocol}; choose that protocol, and set it in the servo with the vendor's program"
         )
     titles = ", ".join(servos()[profile.servo].title for profile in known.values() if profile.protocol == protocol)
+    numbers = f"model_numbers = [{number}]"
+    if protocol == "scs":
+        reversed = int.from_bytes(number.to_bytes(2, "little"), "big")
+        numbers += f', or [{reversed}] if its table is "scs",'
     of_protocol = f" (protocol {protocol})" if len(family.protocols) > 1 else ""
     raise ModelError(
         f"a {family.title} with model number {number}{of_protocol} is not in the catalogue, which has {titles}; "
-        f"add a file like the one that bench models --new my.toml writes, with model_numbers = [{number}] under "
-        f"[bus.{family.name}], by bench models my.toml"
+        f"add a file like the one that bench models --new my.toml writes, with {numbers} under [bus.{family.name}], "
+        "by bench models my.toml"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 
@@ -95,7 +95,7 @@ class Registers:
             if name in KEPT_BY_THE_BENCH:
                 raise CommandError(f"register {name} cannot be set here: with it the servo would be lost to this port")
             self._encoded(register, value)
-            highest = {"position": self.table.units["position_counts"] - 1, "duty": self.table.units["duty_steps"]}
+            highest = {"position": self.table.highest_position, "duty": self.table.units["duty_steps"]}
             if register.signed == "none" and value > highest.get(register.quantity, value):
                 raise CommandError(f"{value} is no {name}; the highest is {highest[register.quantity]:.0f}")
             if name == self.table.mode_register and value not in self.table.modes.values():
@@ -184,12 +184,14 @@ class Registers:
     def _find_windows(self, begin: int, end: int) -> Sequence[tuple[int, int]]:
         """Return reads of different lengths that contain these bytes.
 
-        They contain no bytes without a register, unless the requested bytes do. In protocol 1 and its like none has a
-        length of 2, which an echo of the request has.
+        They contain no bytes without a register, unless the requested bytes do or there are too few. In protocol 1 and
+        its like none has a length of 2, which an echo of the request has.
         """
         known = {byte for register in self.table.registers.values() for byte in range(register.address, register.end)}
-        if not known.issuperset(range(begin, end)):
-            known = set(range(self.table.end))
+        found = self._windows_within(known, begin, end) if known.issuperset(range(begin, end)) else ()
+        return found if len(found) == WINDOWS else self._windows_within(range(self.table.end), begin, end)
+
+    def _windows_within(self, known: Collection[int], begin: int, end: int) -> Sequence[tuple[int, int]]:
         found = []
         while True:
             if not (self.table.protocol != 2 and end - begin == 2):

@@ -12,7 +12,7 @@ from drivers.family import Family
 from drivers.scan import Found, OnStep, ScanStep, ShouldStop
 from drivers.serial_bus.bus import Bus
 from drivers.serial_bus.family import SerialFamily
-from drivers.serial_bus.profile import servos_by_model_number
+from drivers.serial_bus.profile import profile_of, servos_by_model_number
 from drivers.serial_bus.table import Protocol
 from drivers.serial_port import BaudRateRefused, shorten_latency
 
@@ -120,7 +120,7 @@ def _found(family: SerialFamily, bus: Bus, id: int, number: int) -> list[Found]:
     except ModelError as error:
         return [Found(address, f"unknown {family.title}, model number {number}", str(error))]
     protocol = f", protocol {bus.protocol}" * (len(family.protocols) > 1)
-    facts = f"ID {id}{protocol}, {bus.baud} baud, model number {number}"
+    facts = f"ID {id}{protocol}, {bus.baud} baud, model number {profile_of(specs[0], family).reported(number)}"
     if len(specs) == 1:
         return [Found(address, specs[0].title, facts)]
     return [Found(f"{address}?servo={spec.name}", f"{spec.title}{BY_LABEL}", facts, True) for spec in specs]

@@ -364,8 +364,8 @@ class SerialServo(Servo):
         complaints = hardware_errors(registers, registers.error)
         if complaints:
             raise ServoFault(
-                f"the servo still reports {' and '.join(complaints)}; let it cool down or check its supply, then "
-                "acknowledge again"
+                f"the servo still reports {' and '.join(complaints)}; let it cool down, check its supply, or switch "
+                "its power off and on, then acknowledge again"
             )
 
     @property

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
@@ -125,7 +125,8 @@ class ControlTable:
     protocol: Protocol
     units: Mapping[str, float]
     """position_counts (per turn), position_centre (count at 0 rad), velocity [rpm], voltage [V], duty_steps (at full
-    duty), current_centre (count at 0 A), watchdog [s; only if there is one]."""
+    duty), current_centre (count at 0 A), watchdog [s; only if there is one], highest_position [counts; only if it is
+    not the last one of a turn]."""
     registers: Mapping[str, Register]
     """Registers in the order of their addresses."""
     reading: Mapping[str, str]
@@ -138,6 +139,9 @@ class ControlTable:
     """"" if none holds the mode."""
     hardware_errors: Mapping[str, int]
     """Error to its bit of hardware_error_status, or in protocol 1 of the error byte."""
+    phase: Mapping[str, int] = field(default_factory=dict)
+    """Bits of the register phase: those that are "set" and "clear" where the units hold, and those that mean "reversed"
+    directions."""
 
     def __post_init__(self) -> None:
         if self.protocol not in PROTOCOLS:
@@ -168,6 +172,11 @@ class ControlTable:
 
     def __contains__(self, name: str) -> bool:
         return name in self.registers
+
+    @property
+    def highest_position(self) -> float:
+        """Highest position of the encoder [counts]."""
+        return self.units.get("highest_position", self.units["position_counts"] - 1)
 
     @property
     def end(self) -> int:
@@ -219,6 +228,7 @@ def parse_table(text: str, source: str = "control table") -> ControlTable:
             mode_register=modes.pop("register"),
             modes=modes,
             hardware_errors=dict(data["hardware_errors"]),
+            phase=dict(data.get("phase", {})),
         )
     except KeyError as error:
         raise ModelError(f"{source}: entry {error.args[0]!r} is missing") from None

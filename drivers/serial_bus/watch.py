@@ -134,7 +134,7 @@ class Watch:
         self._ours: dict[str, Collection[int]] = {
             **{name: (value,) for name, value in {**held, **known}.items()},
             "torque_enable": (1,),
-            table.mode_register: (table.modes[mode],),
+            **({table.mode_register: (table.modes[mode],)} if table.mode_register else {}),
             **({"goal_position": ends} if mode == "limited" else {}),
             self._goal: self._sent,
         }
@@ -145,7 +145,8 @@ class Watch:
         self.block = (*volatile, self._goal) if more <= SAMPLE_TIME else (self._goal,) * (mode == "position")
         """Registers that are read with every sample. In position mode, an old answer contains an old goal."""
         seen = {*self._look, *self.block}
-        first = [name for name in ("torque_enable", self._goal, table.mode_register) if name not in seen]
+        asked_first = filter(None, ("torque_enable", self._goal, table.mode_register))
+        first = [name for name in asked_first if name not in seen]
         others = [name for name in self._ours if name not in seen and name not in first]
         self._turn = cycle(chain.from_iterable((*first, name) for name in others))
         self._looked = timing.now()

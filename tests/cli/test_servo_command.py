@@ -12,7 +12,8 @@ from drivers.registry import open_servo
 from drivers.servo import PositionGoal, ServoState
 from tests.warm import keep_warm
 
-X, MX, STS, DRIVE = "dynamixel:xl330", "dynamixel:mx106", "feetech:sts3215", "ethercat:erob80_50"
+X, MX, STS, SCS = "dynamixel:xl330", "dynamixel:mx106", "feetech:sts3215", "feetech:scs0009"
+DRIVE = "ethercat:erob80_50"
 
 
 def p1(emulator):
@@ -38,7 +39,10 @@ def warm(monkeypatch):
     keep_warm(monkeypatch)
 
 
-@pytest.fixture(params=[X, MX, STS, pytest.param(DRIVE, marks=pytest.mark.own_network)])
+ANOTHER = pytest.param(SCS, marks=pytest.mark.exhaustive("the other series of a family"))
+
+
+@pytest.fixture(params=[X, MX, STS, ANOTHER, pytest.param(DRIVE, marks=pytest.mark.own_network)])
 def emulator(request, warm):
     with EmulatorProcess(emulator_source(request.param)) as process:
         yield process
@@ -132,6 +136,23 @@ def test_registers_are_shown_changed_when_one_agrees_and_read_back(sts, bench, f
     told = bench("servo", "centre", address, "--yes").out
     assert "homing_offset" in told
     assert abs(int(sts.say("get present_position")) - 2048) <= 2
+
+
+def test_a_servo_without_offset_and_torque(bench, fails, warm, tmp_path):
+    """An SCS0009: what it lacks is refused in words, and it is never driven meanwhile."""
+    with EmulatorProcess(emulator_source(SCS)) as process:
+        [address] = process.addresses
+        assert bench("servo", "registers", address, "--json").data["model_number"] == 1284
+        bench("servo", "set", address, "p_gain=16", "--yes")
+        process.say("power-cycle")
+        assert process.say("get p_gain") == "16"
+        assert "no homing offset" in fails("servo", "centre", address, "--yes")
+        assert "cannot hold a torque" in bench("servo", "info", address).out
+        lab = tmp_path / "lab"
+        place = ("place", "--servo", address, "--mass", 0.04, "--length", 0.1, "-o", lab, "--quiet")
+        assert "Feetech SCS0009 cannot hold a torque, since its output cannot be limited" in fails(*place)
+        assert not lab.exists()
+        assert process.say("get torque_enable") == "0"
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,8 @@ TEXT = new_servo_text("hexa")
 # Dynamixels whose e-manual gives the law, KpP = P/128 from counts to 885 steps of duty.
 PROTOCOL_2 = ("mx64_2", "mx106_2", "xm430_w350", "xh540_w150", "xh540_w270")
 
-# Gains and limits of the reference table of published rollouts, and of the 12 V Feetech servos.
+# Gains and limits of the reference table of published rollouts, and of the 12 V Feetech servos. The gain of the SCS0009
+# is an estimate, 4 · (1228.8/2π)/4000 per rad.
 LAWS = {
     "mx64": (0.158, 0.9625, 15.0),
     "mx106": (0.158, 0.9625, 15.0),
@@ -28,6 +29,7 @@ LAWS = {
     **dict.fromkeys(("sts3215_7v4", "sts3215_c044", "sts3215_c046"), (0.166, 0.97, 7.4)),
     "sts3215": (0.16489, 0.9965, 12.1),
     "sts3250": (0.16382926, 0.9965, 12.1),
+    "scs0009": (0.19557, 1.0, 6.0),
     "erob80_50": (1.0, 12.0, 48.0),
     "erob80_100": (1.0, 12.0, 48.0),
 }

@@ -82,6 +82,14 @@ def start_run(recorder, log, sink=None, until=Phase.RUN):
     wait_until(lambda: recorder.phase in (until, Phase.RUN) and log["driven"], recorder.beat)
 
 
+def test_a_servo_that_cannot_hold_a_torque_is_not_asked_to(recorder, log, monkeypatch):
+    monkeypatch.setattr(recorder, "_identity", replace(recorder.identity, no_torque="it cannot hold a torque"))
+    with pytest.raises(CommandError, match="it cannot hold a torque"):
+        recorder.hold(0.1, HEADER)
+    assert not recorder.holding
+    assert (log["enables"], log["commands"]) == (0, 0)
+
+
 def test_a_run_is_recorded_streamed_and_stored(recorder, log, tmp_path):
     reader = recorder.reader()
     assert recorder.identity.model == "fake"

@@ -149,6 +149,7 @@ def place_points(
         ServoBenchError: The servo failed or no torque can be held; placed points are kept.
     """
     with _held(plan) as (identity, held, hand):
+        identity.require_torque()
         torques = plan.torques if plan.torques is not None else _suggested(plan, identity.model)
         session = Session.open_or_create(session_path)
         header = identity.signed(_header(plan, identity.model))

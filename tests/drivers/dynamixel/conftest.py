@@ -48,7 +48,13 @@ def sts(emulate):
     return emulate(emulation("sts3215"))
 
 
-@pytest.fixture(params=["x_series", "old_mx", "xl320", "sts"])
+@pytest.fixture
+def scs(emulate):
+    """An emulated Feetech SCS0009, which cannot hold a torque."""
+    return emulate(emulation("scs0009"))
+
+
+@pytest.fixture(params=["x_series", "old_mx", "xl320", "sts", "scs"])
 def emulator(request):
     """A servo of each series."""
     return request.getfixturevalue(request.param)

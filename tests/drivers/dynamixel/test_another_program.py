@@ -29,7 +29,7 @@ from drivers.simulated.servo import starting_bench
 from tests.drivers.dynamixel.bench import connected, driven, emulation, settings
 
 RATE = 200.0
-SERVOS = ("mx106", "xl330", "xl320", "xm430_w350", "sts3215")
+SERVOS = ("mx106", "xl330", "xl320", "xm430_w350", "sts3215", "scs0009")
 AFTER = 0.304
 """Time in a phase at which the other program writes [s]."""
 AGAIN = 0.5 / RATE
@@ -77,7 +77,7 @@ def changed(name, register, phase):
         "goal_position": 999,
         "id": 9,
         "p_gain": 3,
-        "status_return_level": 0 if table.name == "sts" else 1,
+        "status_return_level": 0 if table.protocol == "scs" else 1,
         "baud_rate": 34 if table.name == "mx1" else 2,
     }.get(register, 5)
 
@@ -121,13 +121,19 @@ def run_with(clock, emulator, name, phase, lines):
     return result, link.said
 
 
+def phases(name):
+    """The phases that a servo has: some cannot hold a torque."""
+    held = (members(DYNAMIXEL) | members(FEETECH))[name].torque_mode
+    return [phase for phase in PHASES if held or PHASES[phase] is not Phase.HOLD]
+
+
 def cases(name):
     table, _ = table_of(load_servo(name), emulation(name).bus)
     position = (*kept_registers(table, eeprom=False), *kept_registers(table, eeprom=True), "goal_position")
     gains = (*table.gains.values(),)
     core = {"torque_enable", "goal_position", table.mode_register, table.gains["kp"], "id"}
     for register in position:
-        for phase in PHASES:
+        for phase in phases(name):
             if phase in ("hold", "lowering") and (register == "goal_position" or register in gains):
                 continue
             cheap = register in core and name in ("mx106", "xl330") and phase == "record"
@@ -188,7 +194,7 @@ def unnoticed(clock, emulate, name, phase, line, moments):
         *(
             pytest.param(name, phase, 10, marks=pytest.mark.exhaustive("every series, more moments"))
             for name in SERVOS
-            for phase in PHASES
+            for phase in phases(name)
         ),
     ],
 )

@@ -347,7 +347,9 @@ def test_what_a_blind_release_sends(emulator, monkeypatch):
     x, xl320, mx, sts = ((1, address, b"\x00") for address in (64, 24, 24, 40))
     source = source_of(emulator)
     source.release_blindly()
-    known = {"xm430_w350": x, "xl320": xl320, "mx106": mx, "sts3215": sts}[emulator.emulator.devices[0].spec.name]
+    known = {"xm430_w350": x, "xl320": xl320, "mx106": mx, "sts3215": sts, "scs0009": sts}[
+        emulator.emulator.devices[0].spec.name
+    ]
     assert sent == [known] * 2
     sent.clear()
     emulator.say("power off")

@@ -20,7 +20,7 @@ from drivers.serial_bus.profile import SerialProfile, members
 from drivers.servo import PositionGoal, Release, ServoState, TorqueGoal
 from tests.drivers.dynamixel.bench import connected, cycles, driven, emulation, settings, source_of, truth
 
-OF_EACH_SERIES_AND_TORQUE = ("xl330", "xm430_w350", "mx106", "xl320", "sts3215")
+OF_EACH_SERIES_AND_TORQUE = ("xl330", "xm430_w350", "mx106", "xl320", "sts3215", "scs0009")
 NAMES = tuple(
     name
     if name in OF_EACH_SERIES_AND_TORQUE
@@ -62,7 +62,7 @@ def test_it_says_who_it_is(model):
             "velocity unit [rad/s]": profile.velocity_unit,
             "duty cycle unit": profile.duty_unit,
             "voltage unit [V]": profile.voltage_unit,
-            "constant torque by": profile.torque_mode,
+            "constant torque by": profile.torque_mode or "nothing",
             "kt [N·m/A]": motor["kt"],
             "R [Ω]": motor["R"],
         }.items() <= identity.facts.items()
@@ -74,6 +74,8 @@ def test_it_says_who_it_is(model):
         assert any("motor's model" in w for w in identity.warnings) == (
             profile.torque_mode in ("pwm", "wheel", "limited")
         )
+        assert bool(identity.no_torque) == (not profile.torque_mode)
+        assert (identity.no_torque in identity.warnings) == (not profile.torque_mode)
         assert servo.limits == servo.ratings == Limits.for_spec(spec)
         assert servo.state is ServoState.READY
         assert not driven(emulator)
@@ -100,7 +102,8 @@ def test_gains_are_written_and_read_back(model):
                 servo.configure(type(wanted)(servo=name, kp=wrong, supply_voltage=12.0))
         # A torque in between makes the servo forget its gains; the next position has them again.
         servo.configure(other)
-        cycles(servo, TorqueGoal(0.0), 3)
+        if servo.profile.torque_mode:
+            cycles(servo, TorqueGoal(0.0), 3)
         cycles(servo, PositionGoal(0.0), 3)
         assert servo.settings() == other
         assert servo.release()
@@ -144,6 +147,11 @@ def test_it_holds_a_torque_while_a_hand_moves_it(model):
         servo.configure(settings(name))
         emulator.say("hand angle 10")
         emulator.clock.sleep(0.5)
+        if not servo.profile.torque_mode:
+            with pytest.raises(CommandError, match=f"{spec.title} cannot hold a torque"):
+                servo.command(TorqueGoal(torque))
+            assert not driven(emulator)
+            return
         for sign, angle in ((1.0, 15.0), (-1.0, 5.0)):
             emulator.say(f"hand angle {angle}")
             cycles(servo, TorqueGoal(sign * torque), 150)
@@ -218,6 +226,7 @@ def test_a_servo_that_is_not_in_the_catalogue_is_refused_by_its_number(x_series)
         ("mx106", "max_torque", 1022, 1023),
         ("xl320", "max_torque", 400, 1023),
         ("sts3215", "max_torque", 999, 1000),
+        ("scs0009", "max_torque", 999, 1000),
     ],
 )
 def test_a_cut_output_is_a_warning(emulate, name, cap, value, full):

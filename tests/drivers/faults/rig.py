@@ -30,7 +30,13 @@ RATE = 100.0
 FIRST_SAMPLES = 0.3 * RATE
 """Of a run before a fault is planted."""
 CONTEXT = get_context("spawn")
-LOADS = {"xl330": (0.05, 0.1), "mx106": (0.5, 0.15), "erob80_50": (4.0, 0.2), "sts3215": (0.5, 0.1)}
+LOADS = {
+    "xl330": (0.05, 0.1),
+    "mx106": (0.5, 0.15),
+    "erob80_50": (4.0, 0.2),
+    "sts3215": (0.5, 0.1),
+    "scs0009": (0.04, 0.1),
+}
 
 
 class Rig:

@@ -19,7 +19,8 @@ from tests.drivers.faults.sinks import FullDisk
 from tests.drivers.machine import set_limits
 from tests.waiting import wait_until
 
-X, MX, STS, DRIVE = "dynamixel:xl330", "dynamixel:mx106", "feetech:sts3215", "ethercat:erob80_50"
+X, MX, STS, SCS = "dynamixel:xl330", "dynamixel:mx106", "feetech:sts3215", "feetech:scs0009"
+DRIVE = "ethercat:erob80_50"
 LOST = "did not come back|no frame came back"
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="needs signals")
 
@@ -71,10 +72,10 @@ def test_an_unplugged_servo_stops_by_its_watchdog_and_is_released_once_it_is_plu
     ("servo", "line", "seen"),
     [
         (X, "mute on", "no answer|not confirmed"),
-        *(more(servo, "mute on", "no answer|not confirmed") for servo in (MX, STS)),
-        more(STS, "fault overload", "overload"),
-        more(STS, "power-cycle", "restarted|no answer"),
-        more(STS, "set goal_position 999", "set goal_position to 999|wrote to the bus"),
+        *(more(servo, "mute on", "no answer|not confirmed") for servo in (MX, STS, SCS)),
+        *(more(servo, "fault overload", "overload") for servo in (STS, SCS)),
+        *(more(servo, "power-cycle", "restarted|no answer") for servo in (STS, SCS)),
+        *(more(servo, "set goal_position 999", "set goal_position to 999|wrote to the bus") for servo in (STS, SCS)),
         drive("mute on", LOST),
         drive("fault 0x2310", "0x2310"),
     ],
@@ -96,8 +97,8 @@ def test_what_ends_a_run_switches_the_motor_off(rig, impatient, servo, line, see
     [
         (X, "SIGKILL"),
         drive("SIGKILL"),
-        *(more(servo, "SIGKILL") for servo in (MX, STS)),
-        *(more(servo, "SIGSTOP") for servo in (X, STS, DRIVE)),
+        *(more(servo, "SIGKILL") for servo in (MX, STS, SCS)),
+        *(more(servo, "SIGSTOP") for servo in (X, STS, SCS, DRIVE)),
     ],
 )
 def test_a_recorder_that_dies_or_hangs_loses_the_servo(rig, impatient, servo, number, tmp_path, monkeypatch):
@@ -119,8 +120,8 @@ def test_a_recorder_that_dies_or_hangs_loses_the_servo(rig, impatient, servo, nu
     [
         (X, "SIGKILL"),
         drive("SIGKILL"),
-        more(STS, "SIGKILL"),
-        *(more(servo, "SIGSTOP") for servo in (X, MX, STS, DRIVE)),
+        *(more(servo, "SIGKILL") for servo in (STS, SCS)),
+        *(more(servo, "SIGSTOP") for servo in (X, MX, STS, SCS, DRIVE)),
     ],
 )
 def test_a_window_that_dies_or_hangs_loses_the_servo(rig, impatient, servo, number, tmp_path):
@@ -131,7 +132,7 @@ def test_a_window_that_dies_or_hangs_loses_the_servo(rig, impatient, servo, numb
         made.until(lambda: made.kept() > 0, beat=False)
 
 
-@pytest.mark.parametrize(("servo", "also_killed"), [(MX, True), more(X, False), more(STS, True)])
+@pytest.mark.parametrize(("servo", "also_killed"), [(MX, True), more(X, False), more(STS, True), more(SCS, True)])
 def test_a_torque_off_that_is_lost_is_told_first_and_tried_until_it_is_confirmed(rig, servo, also_killed, tmp_path):
     with rig(servo, tmp_path) as made:
         made.begin()

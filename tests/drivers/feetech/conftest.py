@@ -1,3 +1,3 @@
-from tests.drivers.dynamixel.conftest import clock, emulate, sts
+from tests.drivers.dynamixel.conftest import clock, emulate, scs, sts
 
-__all__ = ["clock", "emulate", "sts"]
+__all__ = ["clock", "emulate", "scs", "sts"]

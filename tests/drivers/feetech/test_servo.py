@@ -15,11 +15,12 @@ from drivers.serial_bus.registers import NotKept
 from drivers.servo import PositionGoal, ServoState, TorqueGoal
 from tests.drivers.dynamixel.bench import connected, cycles, driven, emulation, settings, source_of, truth
 
-NAME = "sts3215"
+NAME, SCS = "sts3215", "scs0009"
+SERIES = pytest.mark.parametrize("name", [NAME, SCS])
 
 
-def emulated(**registers):
-    return FeetechEmulation(servos=(EmulatedFeetech(registers=registers),))
+def emulated(name=NAME, **registers):
+    return FeetechEmulation(servos=(EmulatedFeetech(servo=name, registers=registers),))
 
 
 def kept(emulator, register):
@@ -64,12 +65,13 @@ def scanned(emulator):
 
 
 def test_a_servo_that_answers_as_no_other_needs_no_name(emulate):
-    emulator = emulate(emulation("sts3250"))
-    found, answers = scanned(emulator)
-    assert [servo.by_label for servo in found] == [False]
-    assert answers == 1
-    with replace(source_of(emulator), servo="").open() as servo:
-        assert servo.connect().model == "sts3250"
+    for name in ("sts3250", SCS):
+        emulator = emulate(emulation(name))
+        found, answers = scanned(emulator)
+        assert [servo.by_label for servo in found] == [False]
+        assert answers == 1
+        with replace(source_of(emulator), servo="").open() as servo:
+            assert servo.connect().model == name
 
 
 @pytest.mark.parametrize("wrong", ["feetech:/dev/x", "feetech:/dev/x:300", "feetech:/dev/x:1:2:3",
@@ -82,42 +84,50 @@ def test_an_address_that_is_none(wrong):
 # Its memory.
 
 
+@SERIES
 @pytest.mark.parametrize("drops", [False, True])
-def test_gains_are_set_whatever_the_lock_does_to_them(emulate, drops):
-    emulator = emulate(FeetechEmulation(drops_locked=drops))
-    wanted = replace(settings(NAME), kp=21.0, kd=5.0)
+def test_gains_are_set_whatever_the_lock_does_to_them(emulate, name, drops):
+    emulator = emulate(replace(emulated(name), drops_locked=drops))
+    wanted = replace(settings(name), kp=21.0, kd=5.0)
     with connected(emulator) as servo:
         servo.configure(wanted)
         assert servo.settings() == wanted
         assert int(emulator.say("get p_gain")) == 21
         cycles(servo, PositionGoal(0.1), 20)
         assert int(emulator.say("get lock")) == 1
-    assert kept(emulator, "p_gain") == (21 if drops else 32)
+    assert kept(emulator, "p_gain") == (21 if drops else 15 if name == SCS else 32)
 
 
-@pytest.mark.parametrize("name", ["operating_mode", "return_delay_time"])
-def test_connecting_changes_nothing_for_good(emulate, name):
-    emulator = emulate(emulated(**{name: 2}))
+WRONG = pytest.mark.parametrize(
+    ("name", "register"), [(NAME, "operating_mode"), (NAME, "return_delay_time"), (SCS, "return_delay_time")]
+)
+
+
+@WRONG
+def test_connecting_changes_nothing_for_good(emulate, name, register):
+    emulator = emulate(emulated(name, **{register: 2}))
     with connected(emulator) as servo:
-        assert servo.identity.facts[f"{name} set to"] == 0.0
-        assert int(emulator.say(f"get {name}")) == 0
-    assert kept(emulator, name) == 2
+        assert servo.identity.facts[f"{register} set to"] == 0.0
+        assert int(emulator.say(f"get {register}")) == 0
+    assert kept(emulator, register) == 2
 
 
-@pytest.mark.parametrize("name", ["operating_mode", "return_delay_time"])
-def test_what_only_a_lasting_change_would_put_right_is_left_to_the_person(emulate, name):
-    emulator = emulate(replace(emulated(**{name: 2}), drops_locked=True))
-    with pytest.raises(NotKept, match=f"holds 2 in {name} after 0 was written"):
+@WRONG
+def test_what_only_a_lasting_change_would_put_right_is_left_to_the_person(emulate, name, register):
+    emulator = emulate(replace(emulated(name, **{register: 2}), drops_locked=True))
+    with pytest.raises(NotKept, match=f"holds 2 in {register} after 0 was written"):
         connected(emulator)
     with source_of(emulator).registers() as registers:
-        assert registers.differing({name: 0, "p_gain": 32}) == {name: (2, 0)}
-        registers.keep({name: 0})
-    assert kept(emulator, name) == 0
+        gain = registers.read_one("p_gain")
+        assert registers.differing({register: 0, "p_gain": gain}) == {register: (2, 0)}
+        registers.keep({register: 0})
+    assert kept(emulator, register) == 0
     connected(emulator).close()
 
 
-def test_a_silent_status_level_is_changed_too(emulate):
-    emulator = emulate(emulated(status_return_level=0))
+@SERIES
+def test_a_silent_status_level_is_changed_too(emulate, name):
+    emulator = emulate(emulated(name, status_return_level=0))
     connected(emulator).close()
     with source_of(emulator).registers() as registers:
         registers.keep({"p_gain": 9})
@@ -131,6 +141,13 @@ def test_another_unit_of_speed_or_angle_is_refused(emulate, bit):
         connected(emulator)
 
 
+@pytest.mark.parametrize("phase", [0, 1, 28, 255])
+def test_a_phase_whose_bits_are_not_known_is_reported_and_no_more(emulate, phase):
+    with connected(emulate(emulated(SCS, phase=phase))) as servo:
+        assert servo.identity.facts["phase"] == phase
+        assert not any("phase" in warning for warning in servo.identity.warnings)
+
+
 @pytest.mark.parametrize("wanted", [{"torque_enable": 1}, {"goal_position": 5}, {"baud_rate": 1}, {"present_load": 1},
                                     {"nothing": 1}, {"p_gain": 256}, {"homing_offset": 2048},
                                     {"status_return_level": 0}, {"operating_mode": 2}, {"max_torque": 1001},
@@ -142,7 +159,17 @@ def test_only_settings_can_be_set(sts, wanted):
     assert not driven(sts)
 
 
-def test_an_id_is_changed(sts):
+@pytest.mark.parametrize("wanted", [{"homing_offset": 0}, {"operating_mode": 0}, {"max_position_limit": 1024},
+                                    {"min_position_limit": 0, "max_position_limit": 0}])  # fmt: skip
+def test_what_a_potentiometer_lacks_cannot_be_set(scs, wanted):
+    """Both limits 0 would be the mode that drives a duty cycle."""
+    with source_of(scs).registers() as registers, pytest.raises(CommandError):
+        registers.differing(wanted)
+
+
+@SERIES
+def test_an_id_is_changed(emulate, name):
+    sts = emulate(emulation(name))
     source = source_of(sts)
     with source.registers() as registers:
         registers.keep({"id": 7})
@@ -174,6 +201,75 @@ def test_a_load_that_hangs_near_the_end_of_the_turn_is_a_warning(emulate):
     for offset, warned in ((0, False), (1000, False), (1700, True), (-1700, True)):
         with connected(emulate(emulated(homing_offset=offset))) as servo:
             assert any("bench servo centre" in warning for warning in servo.identity.warnings) == warned
+
+
+@pytest.mark.parametrize("degrees", [150.0, -150.0, 170.0, -170.0, 107.0, -107.0, 100.0, 0.0])
+def test_a_load_that_hangs_near_the_end_of_a_potentiometer_is_not_driven(emulate, degrees):
+    """Within 45° of its ends at ±150°."""
+    emulator = emulate(emulation(SCS))
+    emulator.say("load 0 0")
+    emulator.say(f"hand angle {degrees}")
+    emulator.clock.sleep(3.0)
+    near, remedy = abs(degrees) > 105.0, "mount the load so that it hangs near position 512"
+    with connected(emulator) as servo:
+        assert any(remedy in warning for warning in servo.identity.warnings) == near
+        servo.configure(settings(SCS))
+        if near:
+            with pytest.raises(DriverError, match=f"the end of (its|the) potentiometer.* {remedy}"):
+                servo.command(PositionGoal(0.0))
+            assert not driven(emulator)
+        else:
+            cycles(servo, PositionGoal(servo.read().position), 5)
+
+
+@pytest.mark.parametrize("on", [1.0, -1.0])
+@pytest.mark.parametrize("drive", [False, True])
+def test_a_load_that_is_turned_to_the_end_of_a_potentiometer_is_a_fault(emulate, on, drive):
+    """Its angle is not known beyond: the position stays at 0 or 1023."""
+    emulator = emulate(emulation(SCS))
+    emulator.say("load 0.01 0.05")
+    with connected(emulator) as servo:
+        servo.configure(settings(SCS))
+        emulator.say(f"hand torque {0.5 * on}")
+
+        def turn():
+            for _ in range(1000):
+                if drive:
+                    servo.command(PositionGoal(0.5 * on))
+                servo.read()
+                emulator.clock.sleep(0.005)
+
+        reason = f"the position is {1023 if on > 0 else 0}, at the end of the potentiometer, beyond which its angle"
+        with pytest.raises(ServoFault, match=reason):
+            turn()
+        servo.fault("the end")
+        assert not driven(emulator)
+        emulator.say("hand off")
+        emulator.say("hand angle 0")
+        emulator.clock.sleep(2.0)
+        servo.acknowledge()
+        servo.read()
+
+
+def test_a_potentiometer_is_not_centred(scs):
+    with source_of(scs).registers() as registers, pytest.raises(CommandError, match="no homing offset"):
+        centring(registers)
+
+
+def test_a_potentiometer_has_its_own_units(scs):
+    """1024 counts over 300°, 512 in the middle; the load's sign is that of positions."""
+    with connected(scs) as servo:
+        profile = servo.profile
+        ends = [profile.from_counts(profile.table["present_position"], counts) for counts in profile.position_ends]
+        assert ends == pytest.approx([math.radians(-150.0), math.radians(150.0) - profile.position_unit])
+        servo.configure(settings(SCS))
+        for goal in (0.4, -0.4):
+            reading = cycles(servo, PositionGoal(goal), 100)
+            assert reading.position == pytest.approx(goal, abs=0.15)
+            assert reading.position == pytest.approx(truth(scs)["position"], abs=0.006)
+            assert reading.duty_cycle == pytest.approx(truth(scs)["duty_cycle"], abs=0.01)
+            assert goal * reading.duty_cycle > 0.0
+            assert math.isnan(reading.current)
 
 
 @pytest.mark.parametrize(("offset", "angle"), [(2000, -30.0), (-2000, 30.0)])
@@ -240,10 +336,12 @@ def test_torque_has_the_sign_of_positions(sts):
         assert truth(sts)["duty_cycle"] == pytest.approx(0.0, abs=0.05)
 
 
-def test_a_goal_that_arrives_after_the_release_does_not_drive_it(sts):
+@SERIES
+def test_a_goal_that_arrives_after_the_release_does_not_drive_it(emulate, name):
+    sts = emulate(emulation(name))
     for wait in (0.0, 0.0002, 0.0005):
         with connected(sts) as servo:
-            servo.configure(settings(NAME))
+            servo.configure(settings(name))
             cycles(servo, PositionGoal(0.1), 5)
             sent, send = [], servo._bus.send
 
@@ -253,7 +351,7 @@ def test_a_goal_that_arrives_after_the_release_does_not_drive_it(sts):
                 if not sent and address == 40:
                     sent.append(data)
                     servo.clock.sleep(wait)
-                    send(id, 42, (2100).to_bytes(2, "little"))
+                    send(id, 42, servo.profile.table["goal_position"].encode(600))
 
             servo._bus.send = late
             assert servo.release()
@@ -262,20 +360,22 @@ def test_a_goal_that_arrives_after_the_release_does_not_drive_it(sts):
             assert not driven(sts)
 
 
-def test_torque_that_is_on_after_power_up_is_switched_off(emulate):
-    emulator = emulate(FeetechEmulation(starts_driven=True))
+@SERIES
+def test_torque_that_is_on_after_power_up_is_switched_off(emulate, name):
+    emulator = emulate(replace(emulated(name), starts_driven=True))
     assert driven(emulator)
     with connected(emulator) as servo:
         assert servo.state is ServoState.READY
         assert not driven(emulator)
 
 
+@SERIES
 @pytest.mark.parametrize("silent", [False, True])
-def test_an_overload_is_a_fault_even_if_the_servo_reports_none(emulate, silent):
-    emulator = emulate(emulated(unloading_condition=12 if silent else 44, protection_time=20))
+def test_an_overload_is_a_fault_even_if_the_servo_reports_none(emulate, name, silent):
+    emulator = emulate(emulated(name, unloading_condition=4 if silent else 36, protection_time=20))
     emulator.say("load 20 0.3")
     with connected(emulator) as servo:
-        servo.configure(replace(settings(NAME), kp=32.0))
+        servo.configure(replace(settings(name), kp=32.0))
         reason = "an overload has cut the servo's output to 20 %" if silent else "the servo reports overload"
 
         def lift():
@@ -290,25 +390,35 @@ def test_an_overload_is_a_fault_even_if_the_servo_reports_none(emulate, silent):
         assert emulator.clock.now() - begin < 0.25
         emulator.say("load 0.1 0.1")
         emulator.clock.sleep(1.0)
+        if name == SCS:
+            # Only a goal ends its overload otherwise, and its output cannot be kept at 0 meanwhile.
+            if not silent:
+                with pytest.raises(ServoFault, match=r"still reports overload.* switch its power off and on"):
+                    servo.acknowledge()
+            emulator.say("power-cycle")
+            emulator.clock.sleep(0.5)
+        emulator.say("load 0.01 0.05")
         servo.acknowledge()
         cycles(servo, PositionGoal(-0.1), 20)
         assert driven(emulator)
 
 
+@SERIES
 @pytest.mark.parametrize("share", [100, 150, 200, 390])
-def test_a_limited_output_is_not_taken_for_an_overload(emulate, share):
-    emulator = emulate(emulated(max_torque=share))
+def test_a_limited_output_is_not_taken_for_an_overload(emulate, name, share):
+    emulator = emulate(emulated(name, max_torque=share))
     with connected(emulator) as servo:
         assert any("cuts its output off" in warning for warning in servo.identity.warnings)
-        servo.configure(replace(settings(NAME), kp=32.0))
+        servo.configure(replace(settings(name), kp=32.0))
         for k in range(600):
             cycles(servo, PositionGoal(1.2 * math.sin(0.05 * k)), 1)
 
 
-def test_a_servo_that_lost_its_power_is_prepared_again_before_it_is_driven(emulate):
-    emulator = emulate(emulated(operating_mode=2))
+@WRONG
+def test_a_servo_that_lost_its_power_is_prepared_again_before_it_is_driven(emulate, name, register):
+    emulator = emulate(emulated(name, **{register: 2}))
     with connected(emulator) as servo:
-        servo.configure(replace(settings(NAME), kp=11.0))
+        servo.configure(replace(settings(name), kp=11.0))
         emulator.say("power-cycle")
         emulator.clock.sleep(0.5)
         with pytest.raises(ServoFault, match="restarted after it was connected"):
@@ -316,7 +426,7 @@ def test_a_servo_that_lost_its_power_is_prepared_again_before_it_is_driven(emula
         servo.fault("restarted")
         servo.acknowledge()
         cycles(servo, PositionGoal(0.1), 20)
-        assert [int(emulator.say(f"get {name}")) for name in ("p_gain", "operating_mode")] == [11, 0]
+        assert [int(emulator.say(f"get {name}")) for name in ("p_gain", register)] == [11, 0]
 
 
 def test_a_released_servo_is_left_with_its_whole_output(sts):
@@ -336,13 +446,25 @@ def test_a_servo_that_is_refused_is_not_left_driven(emulate):
     assert not driven(emulator)
 
 
-def test_a_servo_without_any_output_is_refused(emulate):
+@SERIES
+def test_a_servo_without_any_output_is_refused(emulate, name):
     with pytest.raises(DriverError, match="max_torque is 0"):
-        connected(emulate(emulated(max_torque=0)))
+        connected(emulate(emulated(name, max_torque=0)))
 
 
-def test_an_id_that_is_taken_is_not_given_again(emulate):
-    emulator = emulate(FeetechEmulation(servos=(EmulatedFeetech(), EmulatedFeetech(id=2))))
+def test_limits_that_are_both_0_are_refused(emulate):
+    """They are the SCS series' mode that drives a duty cycle."""
+    emulator = emulate(emulated(SCS, min_position_limit=0, max_position_limit=0))
+    with pytest.raises(DriverError, match=r"0 to 0, leave nothing; set .* with bench servo set"):
+        connected(emulator)
+    with source_of(emulator).registers() as registers:
+        registers.keep({"min_position_limit": 20, "max_position_limit": 1003})
+    connected(emulator).close()
+
+
+@pytest.mark.parametrize("other", [NAME, SCS])
+def test_an_id_that_is_taken_is_not_given_again(emulate, other):
+    emulator = emulate(FeetechEmulation(servos=(EmulatedFeetech(), EmulatedFeetech(servo=other, id=2))))
     with source_of(emulator).registers() as registers, pytest.raises(CommandError, match="another servo has the ID 2"):
         registers.keep({"id": 2})
 
@@ -376,11 +498,12 @@ def test_names_of_labels_are_names(sts):
     assert resolve("feetech:/dev/x:1?servo=STS3215_C018").servo == NAME
 
 
-def test_a_blip_of_its_supply_is_a_restart_and_not_another_program(emulate, monkeypatch):
+@SERIES
+def test_a_blip_of_its_supply_is_a_restart_and_not_another_program(emulate, monkeypatch, name):
     monkeypatch.setattr("drivers.emulators.serial_bus.device.BOOT_TIME", 0.02)
-    emulator = emulate(FeetechEmulation())
+    emulator = emulate(emulated(name))
     with connected(emulator) as servo:
-        servo.configure(settings(NAME))
+        servo.configure(settings(name))
         cycles(servo, PositionGoal(0.1), 5)
         emulator.say("power-cycle")
         emulator.clock.sleep(0.05)
@@ -388,11 +511,33 @@ def test_a_blip_of_its_supply_is_a_restart_and_not_another_program(emulate, monk
             cycles(servo, PositionGoal(0.1), 5)
 
 
-def test_two_servos_with_one_id_are_named(emulate):
-    emulator = emulate(FeetechEmulation(servos=(EmulatedFeetech(), EmulatedFeetech())))
+@pytest.mark.parametrize("names", [(NAME, NAME), (SCS, SCS)])
+def test_two_servos_with_one_id_are_named(emulate, names):
+    emulator = emulate(FeetechEmulation(servos=tuple(EmulatedFeetech(servo=name) for name in names)))
     for _ in range(30):
         with pytest.raises(BusError, match="no two servos share the ID"):
             connected(emulator)
+
+
+def test_a_scan_finds_both_series_on_one_bus(emulate):
+    """By single pings, and a model number whose bytes the SCS series has in the other order."""
+    emulator = emulate(FeetechEmulation(servos=(EmulatedFeetech(servo="sts3250"), EmulatedFeetech(servo=SCS, id=4))))
+    port, steps = source_of(emulator).port, []
+    found = scan("feetech", {"port": port}, steps.append, lambda: len(steps) >= 10)
+    assert [(servo.title, servo.address) for servo in found] == [
+        ("Feetech STS3250 12 V", f"feetech:{port}:1:1000000"),
+        ("Feetech SCS0009", f"feetech:{port}:4:1000000"),
+    ]
+    assert found[1].detail.endswith("model number 1284")
+    for servo in found:
+        with resolve(servo.address).open() as driver:
+            assert driver.connect().title == servo.title
+
+
+@pytest.mark.parametrize(("name", "found"), [(NAME, r"\[1000\], or \[59395\]"), (SCS, r"\[59395\], or \[1000\]")])
+def test_a_servo_that_is_not_in_the_catalogue_is_named_by_both_orders_of_its_number(emulate, name, found):
+    with pytest.raises(DriverError, match=rf'model_numbers = {found} if its table is "scs"'):
+        connected(emulate(emulated(name, model_number=1000)))
 
 
 def test_a_load_beyond_the_ratings_of_the_stated_variant_is_said(sts):

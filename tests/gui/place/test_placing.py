@@ -276,6 +276,19 @@ def test_a_point_holds_what_was_read_on_the_bench_that_was_held(qapp, tmp_path, 
     controller.close()
 
 
+def test_a_servo_that_cannot_hold_a_torque_is_named_before_it_is_driven(hands, monkeypatch):
+    hands.controller.servo.connect_servo()
+    hands.until(lambda: hands.controller.servo.view.state is ServoState.READY)
+    identity = replace(hands.controller.servo.identity, no_torque="it cannot hold a torque")
+    monkeypatch.setattr(ServoLink, "identity", identity)
+    hands.placing.changed.emit()
+    assert hands.page.instruction.text() == "Nothing can be placed: it cannot hold a torque."
+    assert not hands.page.go_button.isEnabled()
+    hands.placing.hold()
+    assert hands.problems == ["It cannot hold a torque"]
+    assert hands.controller.servo.view.state is ServoState.READY
+
+
 def test_torques_are_typed_suggested_and_undone(hands):
     form, placing = hands.page.torque_form, hands.placing
     suggested = placing.plan.torques

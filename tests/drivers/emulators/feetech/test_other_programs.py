@@ -260,8 +260,8 @@ def sts() -> tuple[EmulatedFeetech, ...]:
 
 
 @pytest.fixture
-def scs(scs0009) -> tuple[EmulatedFeetech, ...]:
-    return EmulatedFeetech(servo=scs0009, id=1), EmulatedFeetech(servo=scs0009, id=2)
+def scs() -> tuple[EmulatedFeetech, ...]:
+    return EmulatedFeetech(servo="scs0009", id=1), EmulatedFeetech(servo="scs0009", id=2)
 
 
 def replayed(transcript: str, emulator: EmulatorProcess, folders: list[str]) -> Iterator[str]:
