@@ -4,6 +4,8 @@ A fit absorbs a supply voltage that is stated s times too high in every run exac
 its value. A gain that is stated s times too high does the same unless the output saturates; a gain ratio ρ in the model
 becomes 1/s.
 
+The logged duty cycle, which fits do not use, shows the gain by itself, before any fit.
+
 A load that is stated 1/s times too low or too high scales every torque: k_t stays, R becomes s times its value, and the
 armature and friction 1/s times.
 """
@@ -16,9 +18,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from core.identification.coverage.doubts import REMEDIES, HeaderDoubt
+from core.identification.coverage.excitation import AT_LIMIT
+from core.identification.coverage.findings import Finding, named_runs
 from core.motion.recording import Recording
+from core.servo.catalogue import load_servo
 from core.servo.model import ServoModel
+from core.servo.parameters import Parameter
 from core.servo.shipped import load_model, shipped_models
+from core.servo.terms import COMMAND_PATH
 
 SCATTER = {"kt": 0.05, "R": 0.1}
 """Scatter between units of one servo, as logarithm: shipped fits of one servo agree in k_t to 5 %."""
@@ -43,6 +50,10 @@ QUOTIENT = 1.3
 
 LOAD, LOAD_AGREED = 1.4, 1.15
 """Smallest factor on the load to report, and the factor within which R and armature agree on it, and k_t on none."""
+
+AGREED, FEWEST = 0.9, 50
+"""Correlation of duty cycle and position error from which one is proportional to the other, and the number of samples
+that show it."""
 
 RATIO = 1.2
 """Gain ratios further from 1 than this are not due to the servo's scatter."""
@@ -156,3 +167,40 @@ def _reference(model: ServoModel) -> tuple[dict[str, float], float]:
         return load_model(model.servo, near).values, 1.0
     motor = model.spec.motor
     return {name: motor[name][0] for name in ("kt", "R", "armature")}, GUESSED
+
+
+def measured_gain_ratio(run: Recording) -> float:
+    """Return the logged duty cycle over the nominal one, kp × error_gain × error; NaN if the run does not show it.
+
+    It is up to 15 % too small in fast motion, since the duty cycle belongs to a later moment than the goal.
+    """
+    law, settings, duty = load_servo(run.settings.servo).control, run.settings, run.channels.get("duty_cycle")
+    proportional = not (settings.ki * law.integral_ratio or settings.kd * law.derivative_ratio)
+    if duty is None or run.command.kind != "position" or law.law != "voltage" or not proportional:
+        return math.nan
+    nominal = settings.kp * law.error_gain * (run.goal - run.position)
+    below = run.torque_enable & (np.abs(duty) < AT_LIMIT * law.output_limit)
+    duty, nominal = duty[below], nominal[below]
+    if len(duty) < FEWEST or not (duty.any() and nominal.any()):
+        return math.nan
+    size = float(nominal @ nominal)
+    agreement = float(duty @ nominal) / math.sqrt(size * float(duty @ duty))
+    return float(duty @ nominal) / size if abs(agreement) > AGREED else math.nan
+
+
+def gain_findings(model: ServoModel, recordings: Sequence[Recording]) -> list[Finding]:
+    """Return a finding if the logged duty cycle shows a gain ratio beyond the bounds of its search by a model."""
+    ratios = {run.id: ratio for run in recordings if math.isfinite(ratio := measured_gain_ratio(run))}
+    ratio = float(np.median([*ratios.values()])) if ratios else 1.0
+    term = model.parameters.get("error_gain_ratio", COMMAND_PATH["error_gain_ratio"])
+    known = isinstance(term, Parameter) and term.frozen
+    if known or term.lower <= ratio <= term.upper:
+        return []
+    text = (
+        f"the duty cycle of {named_runs([*ratios], len(recordings))} is {ratio:.2g} times kp × error_gain × error, "
+        f"beyond the {term.lower:g} to {term.upper:g} that a fit searches"
+    )
+    remedy = f"check kp of the runs and error_gain in the servo file, or freeze error_gain_ratio at {ratio:.3g}"
+    if ratio <= 0.0:
+        remedy = "check the sign of the duty cycle"
+    return [Finding(kind="gain", severity="warning", runs=(*ratios,), text=text, remedy=remedy)]

@@ -19,6 +19,7 @@ from core.identification.coverage.excitation import Excitation, excitation_of, e
 from core.identification.coverage.findings import Finding, Severity, ordered
 from core.identification.coverage.grid import ConditionGrid, grid_of_conditions
 from core.identification.coverage.outliers import outlier_findings
+from core.identification.coverage.plausibility import gain_findings
 from core.identification.coverage.repeats import odd_repetitions, rest_angles
 from core.identification.coverage.terms import TermVerdict, term_verdicts
 from core.identification.coverage.timing import Timing, timing_findings, timing_of
@@ -137,7 +138,12 @@ def coverage(
     terms = term_verdicts(wanted.parameters, total, grid, unstated_releases(recordings), command)
     repeated = repeatability(recordings)
     odd = odd_repetitions(repeated, recordings)
-    findings = [*outlier_findings(recordings), *timing_findings(recordings, timing), *odd]
+    findings = [
+        *outlier_findings(recordings),
+        *timing_findings(recordings, timing),
+        *gain_findings(wanted, recordings),
+        *odd,
+    ]
     if len(mixed) > 1:
         findings.append(
             Finding(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+import re
 import tempfile
 from dataclasses import fields, replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from core.identification.coverage.doubts import REMEDIES, Fact, HeaderDoubt, Sus
 from core.identification.coverage.excitation import Excitation, excitation_of, excitation_of_all
 from core.identification.coverage.grid import grid_of_conditions
 from core.identification.coverage.outliers import freezes, position_steps, spikes
+from core.identification.coverage.plausibility import gain_findings
 from core.identification.coverage.problem import CorrectedRun, Correction
 from core.identification.coverage.repeats import odd_repetitions, rest_angles
 from core.identification.coverage.report import Coverage, coverage
@@ -226,6 +228,45 @@ def test_the_written_supply_is_held_against_catalogue_and_log() -> None:
     logged = [with_channels(r, supply_voltage=np.full(r.samples, 12.0)) for r in sound()[:2]]
     finding = next(f for f in coverage(logged).findings if f.kind == "header_supply_voltage")
     assert "15 V is stated, 12 V was logged" in finding.text
+
+
+@pytest.mark.parametrize(
+    ("factor", "said"),
+    [
+        (1.0, ""),
+        (0.65, ""),
+        (1.55, ""),
+        (0.4, "is 0.4 times kp × error_gain × error, beyond the 0.6 to 1.6 that a fit searches: .* freeze .* at 0.3"),
+        (2.5, "is 2.5 times kp × error_gain × error, beyond .* freeze error_gain_ratio at 2.4"),
+        (-1.0, "is -1 times .*: check the sign of the duty cycle"),
+    ],
+)
+def test_a_gain_beyond_the_search_shows_in_the_duty_cycle(factor: float, said: str) -> None:
+    """What the logged duty cycle says, scaled; positions determine the gain with k_t and R only."""
+    runs = [with_channels(run, duty_cycle=factor * run.channels["duty_cycle"]) for run in example()]
+    [*found] = [str(finding) for finding in coverage(runs).findings if finding.kind == "gain"]
+    assert len(found) == bool(said)
+    assert all(re.match(f"the duty cycle of all 8 runs {said}", text) for text in found)
+
+
+def test_a_gain_that_is_known_or_cannot_be_seen_is_not_accused() -> None:
+    runs = [with_channels(run, duty_cycle=2.5 * run.channels["duty_cycle"]) for run in example()]
+    model = build_model("xl330", "m1", command_path=("error_gain_ratio",))
+    held, wider = (
+        replace(model, parameters=parameters)
+        for parameters in (
+            model.parameters.frozen_at({"error_gain_ratio": 2.5}),
+            model.parameters.with_bounds({"error_gain_ratio": (0.5, 5.0)}),
+        )
+    )
+    with_integral = [replace(run, settings=replace(run.settings, ki=100.0)) for run in runs]
+    noise = np.random.default_rng(0)
+    unrelated = [with_channels(run, duty_cycle=noise.normal(0.0, 0.1, run.samples)) for run in runs]
+    short = [replace(run, channels={name: values[:40] for name, values in run.channels.items()}) for run in runs]
+    assert "gain" in kinds(coverage(runs, model=model))
+    for seen in (coverage(runs, model=held), coverage(runs, model=wider), coverage(with_integral)):
+        assert "gain" not in kinds(seen)
+    assert gain_findings(model, unrelated) == gain_findings(model, short) == []
 
 
 def test_spikes_freezes_and_steps_are_told_apart() -> None:
