@@ -178,10 +178,10 @@ class ParameterSet(Mapping[str, Parameter]):
         return ParameterSet([replace(p, frozen=True) if p.name in values else p for p in moved.values()])
 
     def with_bounds(self, bounds: Mapping[str, tuple[float, float]]) -> ParameterSet:
-        """Return the set with other bounds for the named parameters; values outside move to the nearer bound."""
+        """Return the set with other bounds for the named parameters; free values outside move to the nearer bound."""
         return ParameterSet(
             [
-                replace(p, lower=low, upper=high, value=min(max(p.value, low), high))
+                replace(p, lower=low, upper=high, value=p.value if p.frozen else min(max(p.value, low), high))
                 for p in self.values()
                 for low, high in [bounds.get(p.name, (p.lower, p.upper))]
             ]

@@ -56,6 +56,14 @@ def test_vector_round_trip(original, random):
     assert original.with_vector(original.vector()) == original
 
 
+def test_a_value_that_is_known_stays_beyond_the_bounds_of_a_search():
+    both = ParameterSet([make("a"), make("b")]).frozen_at({"a": 7.0})
+    for bounds in ({}, {"b": (1.6, 1.9)}, {"a": (1.6, 1.9), "b": (1.6, 1.9)}):
+        moved = both.with_bounds(bounds)
+        assert moved["a"].value == 7.0
+        assert moved["b"].value == (1.6 if bounds else 1.5)
+
+
 def test_frozen_parameters_leave_the_vector():
     both = ParameterSet([make("a"), make("b", value=1.2)])
 

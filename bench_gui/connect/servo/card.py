@@ -280,7 +280,8 @@ class ServoCard(QFrame):
         identity, limits = servo.identity, servo.limits
         if identity is None or limits is None:
             return
-        self._can_centre = family(ServoAddress.parse(servo.address).family).can_centre
+        centres = family(ServoAddress.parse(servo.address).family).can_centre
+        self._can_centre = centres and "homing_offset" in identity.facts
         spec = load_servo(identity.model)
         self.draft = Draft(
             spec=spec,

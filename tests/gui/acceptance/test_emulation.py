@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton
 
-from bench_gui.shell.tasks import BENCH, RECORD
+from bench_gui.shell.tasks import BENCH, PLACE, RECORD
 from drivers.recorder import Phase
 from drivers.servo import ServoState
 
@@ -86,6 +86,32 @@ def test_an_emulated_servo_carries_the_load_records_over_the_wire_and_overheats(
     # An emulator may be told to lie about its motor: Esc is always a full stop there.
     person.qtbot.keyClick(window.windowHandle(), Qt.Key.Key_Escape)
     person.until(lambda: controller.servo.view.word == "STOPPED")
+
+
+def test_an_emulated_potentiometer_records_and_offers_neither_centre_nor_torque(person):
+    """A Feetech SCS0009."""
+    controller, window = person.controller, person.window
+    window.show_task(BENCH)
+    view = window.bench
+    person.click(view.connection.emulate_button)
+    choose(person, view.emulation_dialog.bus, "feetech")
+    choose(person, view.emulation_dialog.fields["servo"], "scs0009")
+    person.click(view.emulation_dialog.start_button)
+    person.until(lambda: view.emulation_dialog.use_button.isEnabled())
+    person.click(view.emulation_dialog.use_button)
+    person.click(view.connect_button)
+    person.until(lambda: person.state is ServoState.READY)
+    assert not view.card.centre_button.isVisible()
+    assert "cannot hold a torque" in view.card.warnings.text()
+    controller.setup.set_bench(mass=0.04, length=0.1)
+    person.record(1.0)
+    person.until(lambda: len(controller.library.runs) == 1 and not controller.queue.active)
+    run = controller.library.runs[0]
+    assert (run.servo, run.exit_status, run.mass) == ("scs0009", "success", 0.04)
+    window.show_task(PLACE)
+    person.until(lambda: "Nothing can be placed: Feetech SCS0009 cannot hold" in window.place.instruction.text())
+    assert not window.place.go_button.isEnabled()
+    assert person.state is ServoState.READY
 
 
 def test_an_emulator_that_ends_is_a_plug_that_is_pulled_and_comes_back_at_its_port(person, emulated):
