@@ -51,6 +51,8 @@ class FeetechServo(SerialServo):
         self._stated = servo
         self._known = False
         """True once a position was read since it was connected or restarted."""
+        self._share = 0.0
+        """Largest share of the law's output that it was seen to give: the catalogue's gain may be an estimate."""
         self._cut = 0
 
     def _chosen(self, candidates: Sequence[ServoSpec]) -> ServoSpec:
@@ -206,7 +208,10 @@ class FeetechServo(SerialServo):
         if self._watch is not None and self._mode == "position" and self._written is not None:
             error = self.profile.position_unit * abs(self._watch.newest - self._counts)
             highest = self.profile.duty_unit * self._prepared.caps["max_torque"]
-            wanted = min(self.spec.control.error_gain * self._written.kp * error, highest)
+            wanted = self.spec.control.error_gain * self._written.kp * error
+            if wanted > left:
+                self._share = min(max(self._share, abs(reading.duty_cycle) / wanted), 1.0)
+            wanted = min(self._share * wanted, highest)
         cut = wanted > 2.0 * left and 0.5 * left < abs(reading.duty_cycle) <= left + self.profile.duty_unit
         self._cut = self._cut + 1 if cut else 0
         if self._cut > CUT_SAMPLES:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from core.servo.catalogue import load_servo, servos
+from core.servo.model import build_model
 from drivers.emulators.feetech import EmulatedFeetech, FeetechEmulation
 from drivers.errors import AddressError, BusError, CommandError, DriverError, NoAnswer, ServoFault
 from drivers.feetech.centre import centre, centring
@@ -412,6 +413,28 @@ def test_a_limited_output_is_not_taken_for_an_overload(emulate, name, share):
         servo.configure(replace(settings(name), kp=32.0))
         for k in range(600):
             cycles(servo, PositionGoal(1.2 * math.sin(0.05 * k)), 1)
+
+
+@pytest.mark.parametrize("ratio", [0.25, 0.4, 1.5, 2.5])
+def test_another_gain_than_the_catalogue_has_is_not_taken_for_an_overload(emulate, ratio):
+    """The gain of an SCS0009 is an estimate: a load that takes 15 % of its output has a far larger error or smaller."""
+    model = build_model(SCS, "m1", command_path=("error_gain_ratio",)).with_values({"error_gain_ratio": ratio})
+    emulator = emulate(replace(emulated(SCS, unloading_condition=4, protection_time=20), model=model))
+    emulator.say("load 0.04 0.1")
+
+    def lift(servo):
+        for k in range(600):
+            cycles(servo, PositionGoal(min(1.5, 0.01 * k)), 1)
+
+    with connected(emulator) as servo:
+        servo.configure(settings(SCS))
+        lift(servo)
+        assert servo.release()
+        servo.configure(replace(settings(SCS), kp=60.0))
+        emulator.say("load 20 0.3")
+        emulator.clock.sleep(5.0)
+        with pytest.raises(ServoFault, match="an overload has cut"):
+            lift(servo)
 
 
 @WRONG
