@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from drivers.errors import CommandError, DriverError
 from drivers.serial_bus.registers import Registers
 
@@ -11,6 +13,8 @@ SLACK = 2
 """Counts by which a shaft at rest may have moved meanwhile."""
 OFFSETS = 4096
 """Number of homing offsets, half of them negative."""
+Changes = Mapping[str, tuple[int, int]]
+"""Present and new content by register."""
 
 
 def centring(registers: Registers) -> dict[str, tuple[int, int]]:
@@ -32,12 +36,24 @@ def centring(registers: Registers) -> dict[str, tuple[int, int]]:
     return {"homing_offset": (offset, new), "present_position": (position, centre)}
 
 
-def centre(registers: Registers) -> None:
+def centre(registers: Registers, shown: Changes) -> None:
     """Make the present position of a released servo the centre of its turn, for good.
 
+    Args:
+        registers: The servo's registers.
+        shown: Changes by `centring` to which a person has agreed.
+
     Raises:
+        CommandError: if the servo would change otherwise than shown; nothing is written then.
         DriverError: if it is not the centre afterwards, or the torque is on.
     """
+    present = centring(registers)
+    position, offset = present["present_position"][0], present["homing_offset"][0]
+    moved = (position - shown["present_position"][0] + OFFSETS // 2) % OFFSETS - OFFSETS // 2
+    if abs(moved) > SLACK:
+        raise CommandError(f"the load moved to position {position} meanwhile; let it hang still, and centre again")
+    if offset != shown["homing_offset"][0]:
+        raise CommandError(f"homing_offset became {offset} meanwhile; look for a second program, and centre again")
     middle = round(registers.table.units["position_centre"])
     register = registers.table["torque_enable"]
     registers.bus.write(registers.id, register.address, register.encode(HERE))

@@ -35,6 +35,15 @@ CUT_SAMPLES = 10
 """Samples in a row with a far smaller output than the law's that show an overload."""
 
 
+def stated_among(name: str, candidates: Sequence[ServoSpec]) -> ServoSpec:
+    """Return the catalogue servo that an address states; raises ModelError unless it is one of those that answered."""
+    stated = load_servo(name)
+    if stated not in candidates:
+        answers = " or ".join(spec.title for spec in candidates)
+        raise ModelError(f"the servo answers as {answers}, not as {stated.title}; choose what its label says")
+    return stated
+
+
 class FeetechServo(SerialServo):
     """One Feetech servo on a serial bus of its own."""
 
@@ -57,11 +66,7 @@ class FeetechServo(SerialServo):
 
     def _chosen(self, candidates: Sequence[ServoSpec]) -> ServoSpec:
         if self._stated:
-            stated = load_servo(self._stated)
-            if stated not in candidates:
-                answers = " or ".join(spec.title for spec in candidates)
-                raise ModelError(f"the servo answers as {answers}, not as {stated.title}; choose what its label says")
-            return stated
+            return stated_among(self._stated, candidates)
         if len(candidates) == 1:
             return candidates[0]
         table = profile_of(candidates[0], FEETECH).table

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from core.base.errors import ModelError
-from core.servo.catalogue import load_servo
+from core.servo.catalogue import ServoSpec, load_servo
 from drivers.errors import AddressError
 from drivers.feetech.form import FEETECH, family
-from drivers.feetech.servo import FeetechServo
+from drivers.feetech.servo import FeetechServo, stated_among
 from drivers.registry import ServoAddress
 from drivers.serial_bus.bus import Bus
 from drivers.serial_bus.family import SerialFamily
@@ -30,6 +31,11 @@ class FeetechSource(SerialSource):
     def open(self) -> FeetechServo:
         """Return the servo, not yet connected."""
         return FeetechServo(self.port, self.id, self.baud, self.servo)
+
+    def recognise(self, candidates: Sequence[ServoSpec]) -> None:
+        """Raise ModelError if the address states another servo than these, of which one has answered."""
+        if self.servo:
+            stated_among(self.servo, candidates)
 
     def tables(self, bus: Bus) -> list[ControlTable]:
         """Return a table of Feetech servos: all have their torque at the same address."""

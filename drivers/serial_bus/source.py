@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from core.servo.catalogue import ServoSpec
 from drivers import timing
 from drivers.errors import DriverError, NoAnswer
 from drivers.serial_bus.bus import SILENCE, Bus
@@ -42,6 +43,9 @@ class SerialSource(ABC):
     def tables(self, bus: Bus) -> list[ControlTable]:
         """Return this servo's control table; all possible ones, to be tried in this order, if that is unknown."""
 
+    def recognise(self, candidates: Sequence[ServoSpec]) -> None:
+        """Raise ModelError if the address states another servo than these, of which one has answered."""
+
     @contextmanager
     def registers(self) -> Generator[Registers]:
         """Open the bus and yield the registers of the servo, whose torque is off and stays off.
@@ -50,13 +54,14 @@ class SerialSource(ABC):
             BusError: if the bus cannot be opened, or fails.
             NoAnswer: if the servo does not answer.
             DriverError: if its torque stays on.
-            ModelError: if it is unknown.
+            ModelError: if it is unknown, or another servo than the address states.
         """
         with Bus(self.port, self.protocol, self.baud) as bus:
             bus.open()
-            [spec, *_] = servos_by_model_number(self.family, find(bus, self.id), self.protocol)
-            registers = Registers(bus, self.id, profile_of(spec, self.family).table)
+            candidates = servos_by_model_number(self.family, find(bus, self.id), self.protocol)
+            registers = Registers(bus, self.id, profile_of(candidates[0], self.family).table)
             registers.send({"torque_enable": 0})
+            self.recognise(candidates)
             make_answer(registers, self.family.answers_all)
             registers.confirm({"torque_enable": 0})
             try:

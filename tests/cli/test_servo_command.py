@@ -148,6 +148,13 @@ def test_a_servo_without_offset_and_torque(bench, fails, warm, tmp_path):
         assert process.say("get p_gain") == "16"
         assert "no homing offset" in fails("servo", "centre", address, "--yes")
         assert "cannot hold a torque" in bench("servo", "info", address).out
+        process.say("hand angle 170")
+        while process.say("get present_position") != "1023":
+            pass
+        stuck = bench("servo", "info", address, "--json", code=1).data
+        assert stuck["position"] is None
+        assert "at the end of the potentiometer" in stuck["error"]
+        assert "at the end of the potentiometer" in fails("servo", "clear", address)
         lab = tmp_path / "lab"
         place = ("place", "--servo", address, "--mass", 0.04, "--length", 0.1, "-o", lab, "--quiet")
         assert "Feetech SCS0009 cannot hold a torque, since its output cannot be limited" in fails(*place)

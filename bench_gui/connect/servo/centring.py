@@ -6,8 +6,6 @@ once the change is written or declined.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox, QWidget
 
@@ -15,15 +13,13 @@ from bench_gui.state.journal import Journal
 from bench_gui.state.servo_link import ServoLink
 from bench_gui.work.background import Background
 from drivers.errors import CommandError
-from drivers.feetech.centre import SLACK, centre, centring
+from drivers.feetech.centre import Changes, centre, centring
 from drivers.registry import resolve
 from drivers.serial_bus.source import SerialSource
 from drivers.servo import ServoState
 
 LANE = "servo"
 """Lane in which recorders are closed, so that a call in it finds the bus free."""
-Changes = Mapping[str, tuple[int, int]]
-"""Present and new content by register."""
 
 
 class Centring:
@@ -99,7 +95,4 @@ def _changes(address: str) -> Changes:
 
 def _centre(address: str, shown: Changes) -> None:
     with _source(address).registers() as registers:
-        position = centring(registers)["present_position"][0]
-        if abs(position - shown["present_position"][0]) > SLACK:
-            raise CommandError(f"the load moved to position {position} meanwhile; let it hang still, and centre again")
-        centre(registers)
+        centre(registers, shown)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from core.base.errors import ModelError
 from core.servo.catalogue import load_servo, servos
 from core.servo.model import build_model
 from drivers.emulators.feetech import EmulatedFeetech, FeetechEmulation
@@ -191,11 +192,33 @@ def test_centring_makes_where_it_hangs_the_centre(emulate, degrees):
     emulator.clock.sleep(3.0)
     with source_of(emulator).registers() as registers:
         shown = centring(registers)
-        centre(registers)
+        centre(registers, shown)
         assert registers.read_one("homing_offset") == pytest.approx(shown["homing_offset"][1], abs=1)
         assert registers.read_one("present_position") == pytest.approx(2048, abs=1)
     assert kept(emulator, "homing_offset") == pytest.approx(shown["homing_offset"][1], abs=1)
     assert not driven(emulator)
+
+
+@pytest.mark.parametrize(("change", "named"), [("hand angle 20", "moved"), ("set homing_offset 1", "homing_offset")])
+def test_what_is_no_longer_as_it_was_shown_is_not_centred(emulate, change, named):
+    emulator = emulate(emulated())
+    with source_of(emulator).registers() as registers:
+        shown = centring(registers)
+        emulator.say(change)
+        emulator.clock.sleep(3.0)
+        now = centring(registers)
+        with pytest.raises(CommandError, match=named):
+            centre(registers, shown)
+        assert centring(registers) == now
+    assert not driven(emulator)
+
+
+def test_registers_of_another_servo_than_the_address_states_are_left_alone(emulate):
+    source = source_of(emulate(emulated()))
+    with pytest.raises(ModelError, match="not as Feetech SCS0009"), replace(source, servo="scs0009").registers():
+        pass
+    with replace(source, servo="sts3215_7v4").registers() as registers:
+        assert registers.read_one("model_number") == 777
 
 
 def test_a_load_that_hangs_near_the_end_of_the_turn_is_a_warning(emulate):

@@ -74,13 +74,15 @@ def run(arguments: argparse.Namespace) -> int:
         elif arguments.action == "reboot":
             servo.reboot()
         facts = _facts(servo)
-        after = servo.fault_reason
+    after = facts["error"]
     if arguments.json:
         print_json(facts)
     elif arguments.action == "info":
         print_table(["fact", "value"], [[name, str(value)] for name, value in facts.items() if name != "warnings"])
         for warning in facts["warnings"]:
             print(f"note: {warning}")
+    elif after:
+        raise ServoFault(after)
     elif arguments.action == "clear" and not before:
         print(f"{facts['title']}: there was no error to clear")
     else:
@@ -122,7 +124,7 @@ def _of_registers(arguments: argparse.Namespace) -> int:
         if not (arguments.yes or _agreed()):
             print("nothing was written")
             return 1
-        centre(registers) if centres else registers.keep({name: new for name, (_, new) in changes.items()})
+        centre(registers, changes) if centres else registers.keep({name: new for name, (_, new) in changes.items()})
     print("written, and read back")
     return 0
 
@@ -163,6 +165,11 @@ def _agreed() -> bool:
 
 def _facts(servo: Servo) -> dict[str, Any]:
     identity = servo.identity
+    reading, error = None, servo.fault_reason
+    try:
+        reading = servo.read()
+    except ServoFault as fault:
+        error = error or str(fault)
     facts: dict[str, Any] = {
         "servo": identity.model,
         "title": identity.title,
@@ -170,12 +177,8 @@ def _facts(servo: Servo) -> dict[str, Any]:
         "serial": identity.serial,
         "id": identity.id,
         "state": servo.state.name,
-        "error": servo.fault_reason,
+        "error": error,
     }
-    try:
-        reading = servo.read()
-    except ServoFault:  # its error, which is in the facts
-        reading = None
     for name in ("position", "supply_voltage", "temperature"):
         value = math.nan if reading is None else getattr(reading, name)
         facts[name] = None if math.isnan(value) else round(value, 4)
