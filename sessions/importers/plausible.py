@@ -29,7 +29,8 @@ MOST_TURNS = 2.0
 ALIKE = 5.0
 """Largest ratio of the spans of goal and position in a suggested unit."""
 MOST_OF_RATING, MOST_OF_SUPPLY = 3.0, 1.5
-"""Multiples of ratings a commanded speed, current or torque, and a commanded voltage, may reach; many are rough."""
+"""Multiples of ratings a commanded speed, current or torque, a load, and a commanded voltage may reach; many are rough.
+"""
 LEAST_OF_LIMIT = 1e-3
 """Smallest share of that limit that the right unit may give."""
 PER_COUNT = 3.05e-5
@@ -38,8 +39,8 @@ ALIGNED = 0.97
 """Least correlation between the position and the integral of the measured speed."""
 MOST_APART = 0.1
 """Largest relative difference between their ratio and that of two units."""
-FAR_FROM_SUPPLY = 10.0
-"""Factor beyond the range of a servo's supply at which a voltage is none, or in another unit."""
+FAR_FROM_SUPPLY = 5.0
+"""Factor beyond the range of a servo's supply at which a voltage is none, or in another unit, such as 0.1 V."""
 LONGEST_STEP, SHORTEST_STEP = 1.0, 20e-6
 """Range of the median time between samples [s]."""
 
@@ -68,6 +69,8 @@ def check_conditions(bench: Bench, settings: ServoSettings, servo: ServoSpec, go
         )
     if goals.size and np.ptp(goals) and not settings.kp:
         raise InputError("a gain kp of 0 cannot be: the goal moves while the torque is on; state that of the run")
+    if bench.gravity_torque > MOST_OF_RATING * servo.stall_torque:
+        raise InputError(f"{servo.too_weak(bench)}; state its mass [kg] and its distance from the shaft [m]")
     if bench.inertia:
         return []
     if bench.measured_inertia is None and not (bench.mass or bench.arm_mass):

@@ -160,10 +160,22 @@ def test_every_servo_with_variants_is_asked_about_on_their_supply(log):
 
 # Conditions under which nothing could have moved as logged
 
+
+def test_a_supply_in_tenths_of_a_volt_is_refused_for_every_servo(log):
+    for spec in servos().values():
+        data = log(motor=spec.name, vin=10.0 * spec.supply_voltage)
+        with pytest.raises(InputError, match="V cannot be"):
+            read_bam(json.dumps(data).encode(), "log.json")
+
+
 IMPOSSIBLE = [
     ({"vin": 0}, "a supply of 0 V cannot be: xl330 runs on 3.7 to 9.5 V; state that of the run [V]"),
     ({"vin": 7400}, "a supply of 7400 V cannot be: xl330 runs on"),
     ({"vin": None}, "the log does not state its vin"),
+    ({"vin": 75}, "a supply of 75 V cannot be: xl330 runs on"),
+    ({"mass": 490}, "cannot hold 490 kg at 0.1 m, which pulls with 481 N·m at 90°; state its mass [kg] and its"),
+    ({"length": 100}, "cannot hold 0.49 kg at 100 m"),
+    ({"gravity_torque": 480}, "which pulls with 480 N·m at 90°"),
     ({"kp": 0.0}, "a gain kp of 0 cannot be: the goal moves while the torque is on; state that of the run"),
     ({"length": 0}, "a load without inertia cannot be: 0.49 kg at 0 m; state its mass [kg] and its distance from"),
     ({"mass": 0, "arm_mass": 0.1, "length": 0}, "a load without inertia cannot be: 0 kg at 0 m; state its mass"),
