@@ -67,6 +67,8 @@ class Recording(QObject):
         elif self._servo.view.state is ServoState.DISCONNECTED:
             self._record_when_ready = True
             self._servo.connect_servo()
+            # A connection made later is not meant to record.
+            self._record_when_ready &= self._servo.recorder is not None
         else:
             self.queue.record(paper_set())
 

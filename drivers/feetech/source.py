@@ -32,10 +32,9 @@ class FeetechSource(SerialSource):
         """Return the servo, not yet connected."""
         return FeetechServo(self.port, self.id, self.baud, self.servo)
 
-    def recognise(self, candidates: Sequence[ServoSpec]) -> None:
-        """Raise ModelError if the address states another servo than these, of which one has answered."""
-        if self.servo:
-            stated_among(self.servo, candidates)
+    def recognise(self, candidates: Sequence[ServoSpec]) -> ServoSpec:
+        """Return one of these, of which one has answered; raise ModelError if the address states another servo."""
+        return stated_among(self.servo, candidates) if self.servo else candidates[0]
 
     def tables(self, bus: Bus) -> list[ControlTable]:
         """Return a table of Feetech servos: all have their torque at the same address."""

@@ -43,8 +43,9 @@ class SerialSource(ABC):
     def tables(self, bus: Bus) -> list[ControlTable]:
         """Return this servo's control table; all possible ones, to be tried in this order, if that is unknown."""
 
-    def recognise(self, candidates: Sequence[ServoSpec]) -> None:
-        """Raise ModelError if the address states another servo than these, of which one has answered."""
+    def recognise(self, candidates: Sequence[ServoSpec]) -> ServoSpec:
+        """Return one of these, of which one has answered; raise ModelError if the address states another servo."""
+        return candidates[0]
 
     @contextmanager
     def registers(self) -> Generator[Registers]:
@@ -61,7 +62,7 @@ class SerialSource(ABC):
             candidates = servos_by_model_number(self.family, find(bus, self.id), self.protocol)
             registers = Registers(bus, self.id, profile_of(candidates[0], self.family).table)
             registers.send({"torque_enable": 0})
-            self.recognise(candidates)
+            registers.table = profile_of(self.recognise(candidates), self.family).table
             make_answer(registers, self.family.answers_all)
             registers.confirm({"torque_enable": 0})
             try:

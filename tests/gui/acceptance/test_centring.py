@@ -75,6 +75,17 @@ def test_what_is_declined_is_not_written_and_nothing_else_connects_meanwhile(per
     assert register(person, console, "homing_offset") == 1700
 
 
+def test_what_was_refused_meanwhile_is_not_recorded_afterwards(person, console):
+    dialog, recording = asked(person), person.controller.recording
+    recording.record_paper_set()
+    assert "being centred" in person.message
+    person.click(button(dialog, "Cancel"))
+    person.until(lambda: person.state is not ServoState.DISCONNECTED and not person.controller.servo.busy)
+    assert person.state is ServoState.READY
+    assert not recording.queue.active
+    assert "driven=0" in say(person, console, "state")
+
+
 def test_a_load_that_moved_since_it_was_shown_is_not_centred(person, console):
     dialog = asked(person)
     say(person, console, "set homing_offset 1500")
