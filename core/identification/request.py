@@ -89,9 +89,12 @@ class IdentificationRequest(IdentificationOptions):
                 "run offsets are fitted in the polish, which does not support placed points: leave out one of the two"
             )
         self._check_parameters()
+        # A term whose value or bounds are given stays in, whichever path is tried.
+        given = [name for name, *_ in (*self.frozen, *self.bounds) if name in COMMAND_PATH]
+        object.__setattr__(self, "command_path", tuple(dict.fromkeys((*self.command_path, *given))))
 
     def _check_parameters(self) -> None:
-        known = tunable_parameters(self.servo, contact=self.contact)
+        known = tunable_parameters(self.servo, command_path=tuple(COMMAND_PATH), contact=self.contact)
         for what, names in (
             ("frozen", [name for name, _ in self.frozen]),
             ("bounded", [name for name, _, _ in self.bounds]),

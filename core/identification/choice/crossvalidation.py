@@ -46,9 +46,10 @@ def all_variants(
     request: IdentificationRequest, recordings: Sequence[Recording], models: Sequence[str] = FRICTION_MODELS
 ) -> tuple[Variant, ...]:
     """Return each model without and with the command path, whose terms are the request's or else the usual ones."""
-    wanted = replace(request, command_path=request.command_path or COMMAND_PATH_TERMS)
+    plain = request.settled(()).command_path
+    wanted = request if request.command_path != plain else request.settled(COMMAND_PATH_TERMS)
     path = suited(wanted, recordings).command_path
-    return tuple(Variant(friction=model, command_path=terms) for terms in ((), path) for model in models)
+    return tuple(Variant(friction=model, command_path=terms) for terms in (plain, path) for model in models)
 
 
 def cross_validate(
@@ -91,7 +92,10 @@ def cross_validate(
         InputError: A condition does not exist.
         IdentificationError: Nothing can be held out, or the request does not fit the recordings.
     """
-    wanted = tuple(dict.fromkeys(all_variants(request, recordings) if variants is None else variants))
+    asked = all_variants(request, recordings) if variants is None else variants
+    # Terms with a given value or bounds are part of every path.
+    paths = [request.settled(variant.command_path).command_path for variant in asked]
+    wanted = tuple(dict.fromkeys(replace(v, command_path=path) for v, path in zip(asked, paths, strict=True)))
     if not wanted:
         raise IdentificationError("no model to compare; name at least one")
     by_id = {recording.id: recording for recording in recordings}
@@ -169,7 +173,8 @@ class _FoldFits:
             def judge(result: ModelResult, request: IdentificationRequest = request) -> None:
                 path = request.command_path
                 variant = Variant(friction=result.model.friction, command_path=path)
-                simpler = found.get(Variant(friction=variant.friction)) if path else None
+                plain = replace(variant, command_path=self.request.settled(()).command_path)
+                simpler = found.get(plain) if plain != variant else None
                 model, train_mae = self._not_worse(request, result, simpler, train)
                 scores = evaluate(model, held, dt=request.dt, supply=request.supply, threads=request.threads)
                 fit = FoldFit(

@@ -211,3 +211,13 @@ def test_an_unfinished_one_is_not_thrown_away_by_other_settings(tmp_path) -> Non
     judged.clear()
     assert not run_crossvalidation(question, grid(), tmp_path, CrossValidationWatch(judged=judged.append)).found.stopped
     assert [cell.recorded for cell in judged] == [True, False]
+
+
+def test_a_held_term_is_part_of_every_path() -> None:
+    asked = request(frozen=(("error_gain_ratio", 1.2),))
+    variants = all_variants(asked, grid(), ("m1",))
+    assert variants[0].command_path == ("error_gain_ratio",)
+    assert set(variants[1].command_path) > {"error_gain_ratio", "command_delay"}
+    found = cross_validate(asked, grid(), ("kp",), variants=[replace(variants[0], command_path=())])
+    assert {fit.model.values["error_gain_ratio"] for fit in found.fits} == {1.2}
+    assert {fit.variant for fit in found.fits} == {variants[0]}

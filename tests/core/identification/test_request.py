@@ -210,7 +210,8 @@ def test_what_a_search_depends_on_beyond_single_fields_is_in_its_settings(tmp_pa
     assert study_of(tmp_path, replace(SEARCHED, dt=0.005)) != default
     assert study_of(tmp_path, replace(SEARCHED, trials=json.loads(default[1])["trials"])) != default
     held = replace(SEARCHED, frozen=(("command_delay", 0.02),))
-    assert study_of(tmp_path, replace(held, command_path=("command_delay",))) != study_of(tmp_path, held)
+    assert study_of(tmp_path, held) != default
+    assert study_of(tmp_path, replace(held, frozen=(("command_delay", 0.03),))) != study_of(tmp_path, held)
 
 
 def settings_of(template: ServoModel) -> str:
@@ -316,3 +317,13 @@ def test_the_usual_command_path_has_no_sag_where_a_supply_was_measured(measured,
     ]
     found = suited(replace(SMALL, supply=supply, command_path=path), runs)
     assert found.command_path == tuple(term for term in path if term not in without)
+
+
+def test_a_term_with_a_given_value_or_bounds_stays_in_whichever_path_is_tried() -> None:
+    held = replace(SMALL, frozen=(("error_gain_ratio", 1.3), ("R", 2.0)), bounds=(("output_offset", 0.0, 0.05),))
+    assert held.command_path == ("error_gain_ratio", "output_offset")
+    assert held.settled(("command_delay",)).command_path == ("command_delay", "error_gain_ratio", "output_offset")
+    assert IdentificationRequest.from_json(held.to_json()) == held
+    found = identify(replace(held, validation="25%", command_path_if_better=True), recordings()).results[0].model
+    assert found.values["error_gain_ratio"] == 1.3
+    assert 0.0 <= found.values["output_offset"] <= 0.05
