@@ -39,7 +39,8 @@ CONVENTIONS = """\
 
 LICENCE = """\
 The programs and example files are part of ServoBench, under the Apache License 2.0 (SPDX: Apache-2.0). The numbers
-belong to the model. Models of the catalogue build on values that Rhoban/bam published under the same licence.
+belong to the model. Models of the catalogue build on values that Rhoban/bam and others published under the same
+licence.
 """
 
 
@@ -53,7 +54,10 @@ def slug(name: str) -> str:
 def printable(text: str) -> str:
     """Return one line of printable text without markup characters, at most 120 characters long."""
     kept = "".join(c if c.isprintable() and c not in "<>&`|\\" else " " for c in text)
-    return " ".join(kept.split())[:LONGEST_TITLE] or "unnamed"
+    line = " ".join(kept.split())
+    if len(line) > LONGEST_TITLE:
+        line = f"{line[: LONGEST_TITLE - 2].rpartition(' ')[0] or line[: LONGEST_TITLE - 2]} …"
+    return line or "unnamed"
 
 
 def write_files(

@@ -186,6 +186,14 @@ class TestBam:
         assert model_from_bam(json.loads(result.files[0].read_text())).values == model.values
         assert check_export(model, "bam", tmp_path).worst_mrad == 0.0
 
+    @pytest.mark.parametrize(("servo", "driven"), [("sts3215_7v4", True), ("sts3215", False), ("sts3250", False)])
+    def test_a_servo_that_the_peer_does_not_drive_is_named(self, servo, driven, tmp_path):
+        result = export_model(build_model(servo, "m1"), "bam", tmp_path)
+
+        notes = " ".join(result.notes)
+        assert ("has no actuator for the Feetech" in notes) != driven
+        assert "Compare them with this model's: voltage law" in notes
+
     @pytest.mark.exhaustive("an error that carried-over values state too")
     def test_the_peers_integrator_is_an_error_that_is_stated(self, tmp_path):
         """Two integrators at 5 ms differ by milliradians."""

@@ -29,8 +29,10 @@ from core.servo.terms import CONTACTS
 BAM_STEP = 0.005
 """Default time step of Rhoban/bam's simulation [s]."""
 
-_FOREIGN_NAMES = {"sts3215_7v4": "sts3215"}
-"""Servos that have another name in Rhoban/bam."""
+_ACTUATORS = {"sts3215_7v4": "sts3215"} | {
+    name: name for name in ("erob80_50", "erob80_100", "mx64", "mx106", "unitree_go1", "xl320", "xl330")
+}
+"""Rhoban/bam's name of each servo that its code drives."""
 
 
 MISSING = ("leave out", "refuse")
@@ -60,8 +62,11 @@ def write_bam(model: ServoModel, folder: Path, options: BamOptions) -> ExportRes
         f"the torques oppose. The check compares its motion at {step} ms with the model's own.",
         f"The format has no bounds, units, provenance, integrator or time step. These values were identified with "
         f"{model.integration}.",
-        f"Its code, not this file, holds the control law and its constants: {firmware(model)}.",
+        "Its code, not this file, holds the control law and its constants. Compare them with this model's: "
+        f"{firmware(model)}.",
     ]
+    if model.servo not in _ACTUATORS:
+        notes.append(f"Its code has no actuator for the {model.spec.title}; it needs one to use these values.")
     if "command_delay" in held.values:
         notes.append("Its simulation uses `command_delay`; its actuators for mjlab and MuJoCo do not.")
     if model.control.drive == FAST_DECAY:
@@ -86,7 +91,7 @@ def in_bam(model: ServoModel) -> tuple[ServoModel, list[str]]:
 
 def bam_text(held: ServoModel) -> str:
     """Text of the parameter file of a model that `in_bam` returned."""
-    flat = {**model_to_bam(held), "actuator": _FOREIGN_NAMES.get(held.servo, held.servo)}
+    flat = {**model_to_bam(held), "actuator": _ACTUATORS.get(held.servo, held.servo)}
     return json.dumps(flat, indent=4) + "\n"
 
 
