@@ -58,6 +58,9 @@ that show it."""
 RATIO = 1.2
 """Gain ratios further from 1 than this are not due to the servo's scatter."""
 
+ALTERNATING = 0.05
+"""Change of the supply voltage from sample to sample, as a share of the nominal one, that no battery or cable makes."""
+
 
 def implausible_constants(
     model: ServoModel, recordings: Sequence[Recording], *, well_fitted: bool
@@ -189,13 +192,22 @@ def measured_gain_ratio(run: Recording) -> float:
 
 
 def gain_findings(model: ServoModel, recordings: Sequence[Recording]) -> list[Finding]:
-    """Return a finding if the logged duty cycle shows a gain ratio beyond the bounds of its search by a model."""
+    """Return a finding if the logged duty cycle shows a gain ratio beyond the bounds of a search, or not a fit's."""
     ratios = {run.id: ratio for run in recordings if math.isfinite(ratio := measured_gain_ratio(run))}
     ratio = float(np.median([*ratios.values()])) if ratios else 1.0
     term = model.parameters.get("error_gain_ratio", COMMAND_PATH["error_gain_ratio"])
     known = isinstance(term, Parameter) and term.frozen
-    if known or term.lower <= ratio <= term.upper:
+    if known or not ratios:
         return []
+    if term.lower <= ratio <= term.upper:
+        if not (isinstance(term, Parameter) and model.provenance) or 1.0 / RATIO < ratio / term.value < RATIO:
+            return []
+        text = (
+            f"the duty cycle of {named_runs([*ratios], len(recordings))} shows a gain ratio of {ratio:.2f}, the fit "
+            f"found {term.value:.2f}, for which k_t and R make up"
+        )
+        remedy = f"freeze error_gain_ratio at {ratio:.3g}"
+        return [Finding(kind="gain", severity="note", runs=(*ratios,), text=text, remedy=remedy)]
     text = (
         f"the duty cycle of {named_runs([*ratios], len(recordings))} is {ratio:.2g} times kp × error_gain × error, "
         f"beyond the {term.lower:g} to {term.upper:g} that a fit searches"
@@ -204,3 +216,22 @@ def gain_findings(model: ServoModel, recordings: Sequence[Recording]) -> list[Fi
     if ratio <= 0.0:
         remedy = "check the sign of the duty cycle"
     return [Finding(kind="gain", severity="warning", runs=(*ratios,), text=text, remedy=remedy)]
+
+
+def supply_findings(recordings: Sequence[Recording]) -> list[Finding]:
+    """Return a finding if the logged supply voltage alternates with the bridge's own switching."""
+    found: dict[str, float] = {}
+    for run in recordings:
+        logged = run.channels.get("supply_voltage", np.empty(0))
+        change = np.abs(np.diff(logged))[np.asarray(run.torque_enable[1 : len(logged)])]
+        change = change[np.isfinite(change)]
+        if len(change) >= FEWEST and np.mean(change > ALTERNATING * run.settings.supply_voltage) > 0.1:
+            found[run.id] = float(np.percentile(change, 90.0))
+    if not found:
+        return []
+    text = (
+        f"the supply voltage of {named_runs([*found], len(recordings))} alternates by {max(found.values()):.1f} V from "
+        "sample to sample: it is read within the periods of the bridge, and the motor sees the lower one"
+    )
+    remedy = "compare a fit with --supply header, which finds the sag of the supply instead if the gains differ"
+    return [Finding(kind="alternating_supply", severity="note", runs=(*found,), text=text, remedy=remedy)]

@@ -19,7 +19,7 @@ from core.identification.coverage.excitation import Excitation, excitation_of, e
 from core.identification.coverage.findings import Finding, Severity, ordered
 from core.identification.coverage.grid import ConditionGrid, grid_of_conditions
 from core.identification.coverage.outliers import outlier_findings
-from core.identification.coverage.plausibility import gain_findings
+from core.identification.coverage.plausibility import gain_findings, supply_findings
 from core.identification.coverage.repeats import odd_repetitions, rest_angles
 from core.identification.coverage.terms import TermVerdict, term_verdicts
 from core.identification.coverage.timing import Timing, timing_findings, timing_of
@@ -142,6 +142,7 @@ def coverage(
         *outlier_findings(recordings),
         *timing_findings(recordings, timing),
         *gain_findings(wanted, recordings),
+        *supply_findings(recordings),
         *odd,
     ]
     if len(mixed) > 1:

@@ -269,6 +269,24 @@ def test_a_gain_that_is_known_or_cannot_be_seen_is_not_accused() -> None:
     assert gain_findings(model, unrelated) == gain_findings(model, short) == []
 
 
+@pytest.mark.parametrize(("ratio", "said"), [(1.5, True), (0.7, True), (1.1, False)])
+def test_a_fitted_gain_that_the_duty_cycle_contradicts(ratio: float, said: bool) -> None:
+    model = build_model("xl330", "m1", command_path=("error_gain_ratio",)).with_values({"error_gain_ratio": ratio})
+    fitted = replace(model, provenance={"source": "identified from recordings"})
+    found = coverage(example(), model=fitted).findings
+    assert any(f"the fit found {ratio:.2f}" in finding.text for finding in found if finding.kind == "gain") == said
+    assert "gain" not in kinds(coverage(example(), model=model))
+
+
+def test_a_supply_that_alternates_with_the_bridge_is_named() -> None:
+    """The XL330 reads it at any moment of a period; a battery that empties and a coarse reading do not alternate."""
+    (found,) = [finding for finding in coverage(example()).findings if finding.kind == "alternating_supply"]
+    assert {run.partition("_")[2] for run in found.runs} >= {"lift_and_drop_kp400", "sin_sin_kp100", "sin_sin_kp400"}
+    for volts in (lambda t: 7.4 - 0.1 * t, lambda t: 7.4 + 0.1 * (np.arange(len(t)) % 2), lambda t: 7.4 + 0.0 * t):
+        calm = [with_channels(run, supply_voltage=volts(run.time)) for run in example()]
+        assert "alternating_supply" not in kinds(coverage(calm))
+
+
 def test_spikes_freezes_and_steps_are_told_apart() -> None:
     run = sound()[0]
     fast = int(np.argmax(np.abs(np.diff(run.position)[100:-100]))) + 100
