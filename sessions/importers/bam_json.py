@@ -103,7 +103,7 @@ def read_bam(content: bytes, file_name: str, said: str = "") -> Recording | RunL
     bench, unusual = _bench(header), list[str]()
     channels, duplicates = _channels(data["entries"], servo)
     # Our exporter names the servo that the run was imported or recorded with.
-    if not own:
+    if OWN_KEY not in data:
         servo = _variant(load_servo(servo), settings.supply_voltage, said)
         goals = channels["goal_position"][channels["torque_enable"] > 0]
         unusual = check_conditions(bench, settings, load_servo(servo), goals)

@@ -71,6 +71,9 @@ def test_commands_name_it_clear_it_and_restart_the_servo(emulator, bench, fails,
     for command in (("record", "--trajectory", "sin_sin"), ("place", "--torques", "0.01")):
         load = ("--mass", "0.05", "--length", "0.1", "-o", tmp_path / "lab")
         told = bench(*command, "--servo", address, *load, code=1).err
+        if command[0] == "place" and "scs0009" in address:
+            assert "cannot hold a torque" in told
+            continue
         assert named in told
         assert "bench servo clear" in told
     facts = bench("servo", "info", address, "--json", code=1).data
