@@ -233,5 +233,5 @@ def supply_findings(recordings: Sequence[Recording]) -> list[Finding]:
         f"the supply voltage of {named_runs([*found], len(recordings))} alternates by {max(found.values()):.1f} V from "
         "sample to sample: it is read within the periods of the bridge, and the motor sees the lower one"
     )
-    remedy = "compare a fit with --supply header, which finds the sag of the supply instead if the gains differ"
+    remedy = "compare a fit with the nominal supply voltage, which finds the sag of the supply if the gains differ"
     return [Finding(kind="alternating_supply", severity="note", runs=(*found,), text=text, remedy=remedy)]

@@ -408,6 +408,7 @@ def test_an_emergency_stop_switches_off_holds_the_queue_and_forgets_what_was_to_
     monkeypatch.setattr(controller.queue, "stop", lambda reason: done.append(reason))
     monkeypatch.setattr(controller.queue, "record", lambda runs: done.append(f"{len(runs)} recorded"))
     monkeypatch.setattr(controller.servo, "connect_servo", lambda: done.append("connecting"))
+    monkeypatch.setattr(type(controller.servo), "recorder", object())
     controller.recording.record_paper_set()
     controller.recording.emergency_stop()
     assert done == ["connecting", "off", "Emergency stop"]
