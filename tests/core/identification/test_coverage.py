@@ -242,7 +242,7 @@ def test_the_written_supply_is_held_against_catalogue_and_log() -> None:
     ],
 )
 def test_a_gain_beyond_the_search_shows_in_the_duty_cycle(factor: float, said: str) -> None:
-    """What the logged duty cycle says, scaled; positions determine the gain with k_t and R only."""
+    """The logged duty cycle is scaled; positions determine the gain with k_t and R only."""
     runs = [with_channels(run, duty_cycle=factor * run.channels["duty_cycle"]) for run in example()]
     [*found] = [str(finding) for finding in coverage(runs).findings if finding.kind == "gain"]
     assert len(found) == bool(said)

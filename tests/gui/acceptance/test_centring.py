@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QMessageBox
 from bench_gui.shell.tasks import BENCH, RECORD
 from drivers.recorder import Phase
 from drivers.servo import ServoState
-from tests.gui.acceptance.test_emulation import choose, say
+from tests.gui.acceptance.test_emulation import emulate, say
 
 FIRST_SEEN = BENCH
 
@@ -16,14 +16,8 @@ FIRST_SEEN = BENCH
 @pytest.fixture
 def console(person):
     """The dialog of an emulated STS3215 whose load hangs near the end of its turn; it is connected."""
-    person.window.show_task(BENCH)
+    person.click(emulate(person, "feetech").use_button)
     view = person.window.bench
-    person.click(view.connection.emulate_button)
-    dialog = view.emulation_dialog
-    choose(person, dialog.bus, "feetech")
-    person.click(dialog.start_button)
-    person.until(lambda: dialog.use_button.isEnabled())
-    person.click(dialog.use_button)
     person.click(view.connection.emulate_button)
     dialog = view.emulation_dialog
     say(person, dialog, "set homing_offset 1700")
@@ -37,7 +31,7 @@ def register(person, console, name):
 
 
 def asked(person):
-    """What the person is asked after *Centre…*."""
+    """Return the question that *Centre…* asks."""
     centring = person.controller.connecting.centring
     person.click(person.window.bench.card.centre_button)
     person.until(lambda: centring.dialog is not None)

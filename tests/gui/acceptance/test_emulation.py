@@ -20,17 +20,23 @@ def choose(person, box, data):
     box.activated.emit(place)
 
 
+def emulate(person, bus, **fields):
+    """Return the dialog in which an emulated servo of a bus runs."""
+    person.window.show_task(BENCH)
+    person.click(person.window.bench.connection.emulate_button)
+    dialog = person.window.bench.emulation_dialog
+    choose(person, dialog.bus, bus)
+    for name, value in fields.items():
+        choose(person, dialog.fields[name], value)
+    person.click(dialog.start_button)
+    person.until(lambda: dialog.use_button.isEnabled())
+    return dialog
+
+
 @pytest.fixture
 def emulated(person):
     """An emulated MX-106, connected to."""
-    person.window.show_task(BENCH)
-    view = person.window.bench
-    person.click(view.connection.emulate_button)
-    dialog = view.emulation_dialog
-    choose(person, dialog.bus, "dynamixel")
-    choose(person, dialog.fields["servo"], "mx106_2")
-    person.click(dialog.start_button)
-    person.until(lambda: dialog.use_button.isEnabled())
+    dialog, view = emulate(person, "dynamixel", servo="mx106_2"), person.window.bench
     assert [made.property("kind") for made in (dialog.use_button, dialog.start_button)] == ["primary", ""]
     person.click(dialog.use_button)
     person.until(lambda: view.emulation_dialog is None)
