@@ -3,6 +3,7 @@
 Each row is one of what dynamixel-sdk was measured to report as success, as nonsense, or not at all.
 """
 
+import gc
 import itertools
 import os
 from collections import deque
@@ -55,6 +56,7 @@ def test_a_disturbance_that_lasts_is_an_error_within_its_time_and_nothing_else_i
 def test_a_connection_that_breaks_at_any_answer_gives_its_port_back(emulator, silent):
     line = emulator.emulator.line
     send, fail = line.send, (lambda: None) if silent else line.unplug
+    gc.collect()
     files = len(os.listdir("/proc/self/fd"))
     for broken in itertools.count(1, 9 if silent else 1):  # silence takes its time
         left = itertools.count(1 - broken)
@@ -67,7 +69,8 @@ def test_a_connection_that_breaks_at_any_answer_gives_its_port_back(emulator, si
         except (BusError, NoAnswer):
             assert servo.state is ServoState.DISCONNECTED
             line.plug()
-            assert len(os.listdir("/proc/self/fd")) == files, f"after {broken} answers"
+            # Garbage of earlier tests may be collected meanwhile: fewer are fine, one more is a leak.
+            assert len(os.listdir("/proc/self/fd")) <= files, f"after {broken} answers"
     assert broken > 20
     servo.close()
 

@@ -4,6 +4,7 @@ motor is let go, and how it goes on afterwards.
 Where frames reach the drive it is told to let go; where none do its own watchdog ends it.
 """
 
+import gc
 import os
 import re
 import threading
@@ -163,6 +164,7 @@ def test_a_servo_that_fails_half_way_leaves_nothing_open(segment, monkeypatch):
         raise BusError("this step")
 
     def left():
+        gc.collect()
         return len(os.listdir("/proc/self/fd")), [thread.name for thread in threading.enumerate()]
 
     with open_servo(ADDRESS) as servo:
