@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 class OptimizeResult:
     x: NDArray[float64]
+    fun: float
 
 class RootResults:
     root: float
@@ -16,6 +17,9 @@ def least_squares(
     bounds: tuple[float, float],
     *,
     max_nfev: int | None = ...,
+) -> OptimizeResult: ...
+def minimize(
+    fun: Callable[[NDArray[float64]], float], x0: NDArray[float64], *, method: str, options: dict[str, float]
 ) -> OptimizeResult: ...
 def root_scalar(
     f: Callable[[float], float], *, bracket: tuple[float, float], method: str, xtol: float, rtol: float

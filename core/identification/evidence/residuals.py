@@ -26,6 +26,7 @@ from core.base.errors import IdentificationError, reading_json
 from core.base.json_fields import OrUnknown, from_plain, plain_fields
 from core.base.units import significant
 from core.identification.coverage.findings import Finding
+from core.identification.evidence.drift import drift_findings
 from core.identification.evidence.torque import TorqueResidual, torque_residual
 from core.identification.search.objective import available_threads
 from core.motion.recording import Recording
@@ -131,7 +132,7 @@ def diagnose_residuals(
         torque_rms=float(np.sqrt(np.mean(table.lacking[moving] ** 2))) if moving.any() else 0.0,
         friction=table.level,
         bins=_bins(table),
-        hints=tuple(_hints(model, table)),
+        hints=(*_hints(model, table), *drift_findings(model, recordings, dt=dt, supply=supply, threads=threads)),
     )
 
 

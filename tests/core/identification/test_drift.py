@@ -1,0 +1,99 @@
+"""Friction that drifts with the clock is named, with its size; a servo without drift is left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import numpy as np
+import pytest
+
+from core.identification.evidence.drift import SHORTEST, began, drift_findings, drift_of, shown_levels
+from core.identification.evidence.residuals import diagnose_residuals
+from core.motion.recording import Recording
+from core.servo.model import ServoModel
+from core.servo.terms import FRICTION_TERMS, NEUTRAL
+from tests.bench.planted import plan, record, servo
+
+BEGIN = datetime(2026, 3, 1, 9, 0)
+
+
+def steady(hours: float) -> float:
+    return 1.0
+
+
+def falling(hours: float) -> float:
+    """Fall by 5 % per hour."""
+    return 1.0 - 0.05 * hours
+
+
+def at_friction(model: ServoModel, level: float) -> ServoModel:
+    """All friction torques times the level."""
+    sizes = [name for name in FRICTION_TERMS[model.friction] if name in NEUTRAL]
+    return model.with_values({name: level * model.values[name] for name in sizes})
+
+
+def session(level: Callable[[float], float], seed: int = 0, hours: float = 1.0, runs: int = 24) -> list[Recording]:
+    """Recordings of a servo whose friction has this level at each time [h]; loads and gains take turns."""
+    truth, found = servo("mx106", seed), list[Recording]()
+    planned = (3 * plan("mx106"))[:runs]
+    for number, run in enumerate(planned):
+        after = hours * number / (len(planned) - 1)
+        made = record(at_friction(truth, level(after)), run, f"run {number}", 1000 * seed + number)
+        started = (BEGIN + timedelta(hours=after)).isoformat()
+        found.append(replace(made, provenance={**made.provenance, "started": started}))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_fall_of_five_percent_per_hour_is_named(seed):
+    runs = session(falling, seed)
+    (finding,) = drift_findings(servo("mx106", seed), runs[::-1])
+    assert finding.kind == "residual_clock"
+    assert "1 Mar" in finding.text
+    assert finding in diagnose_residuals(servo("mx106", seed), runs).hints
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(3), *(pytest.param(s, marks=pytest.mark.exhaustive("20 servos")) for s in range(3, 20))]
+)
+def test_no_drift_is_named_in_a_sound_session(seed):
+    assert not drift_findings(servo("mx106", seed), session(steady, seed))
+
+
+def test_levels_are_those_planted():
+    runs = session(lambda hours: 0.9 if hours < 0.5 else 1.1, runs=12)
+    logs, errors = shown_levels(servo("mx106", 0), runs)
+    planted = np.log(np.repeat([0.9, 1.1], 6))
+    assert (np.abs(logs - planted) < 3.0 * errors + 0.02).all()
+    assert np.median(errors) < 0.02
+
+
+def test_few_runs_and_runs_without_a_date_show_no_drift():
+    runs = session(falling, runs=12)
+    assert drift_findings(servo("mx106", 0), runs)
+    assert not drift_findings(servo("mx106", 0), runs[:7])
+    undated = [replace(run, provenance={**run.provenance, "started": "yesterday"}) for run in runs]
+    assert np.isnan(began(undated[0]))
+    assert not drift_findings(servo("mx106", 0), undated)
+    at_once = [replace(run, provenance=runs[0].provenance) for run in runs]
+    assert not drift_findings(servo("mx106", 0), at_once)
+
+
+def test_the_process_finds_spread_and_time_constant():
+    """Levels of a known process, with the errors stated."""
+    chance, hours = np.random.default_rng(1), np.arange(0.0, 60.0, 0.25)
+    level = np.empty(len(hours))
+    level[0] = chance.normal(0.0, 0.1)
+    keep = np.exp(-0.25 / 3.0)
+    for place in range(1, len(hours)):
+        level[place] = keep * level[place - 1] + chance.normal(0.0, 0.1 * np.sqrt(1.0 - keep**2))
+    errors = np.full(len(hours), 0.02)
+    found = drift_of(3600.0 * hours, level + chance.normal(0.0, errors), errors)
+    assert found.spread == pytest.approx(0.1, rel=0.4)
+    assert found.time_constant == pytest.approx(3.0 * 3600.0, rel=0.6)
+    assert np.abs(np.log(found.levels) - level).mean() < 0.02
+    noise = drift_of(3600.0 * hours, chance.normal(0.0, errors), errors)
+    assert noise.gain < 6.0
+    assert noise.time_constant >= 3600.0 * SHORTEST
