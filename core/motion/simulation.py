@@ -27,6 +27,9 @@ SMOOTHING = 0.05
 """Length of the parabolas that give the velocity from which a piece of a simulation starts [s]."""
 FINEST_GRID = 0.005
 """Shortest time step for resampling an irregularly sampled recording; otherwise its median sampling interval [s]."""
+ALTERNATING, ALTERNATING_SHARE, FEWEST_ALTERNATING = 0.05, 0.05, 10
+"""Change of the supply voltage from sample to sample, as a share of the nominal one, that no battery or cable makes;
+the share of driven samples with such a change and their number that show a supply read within the bridge's periods."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -218,8 +221,8 @@ def supply_of(recording: Recording, supply: Supply = "logged") -> Array:
 
     Args:
         recording: The recording.
-        supply: "logged" takes the measured voltage where there is one and the nominal one elsewhere; "header" takes the
-            nominal one.
+        supply: "logged" takes the measured voltage where there is one and the nominal one elsewhere, and the median of
+            one that alternates, see `measures_supply`; "header" takes the nominal one.
 
     Raises:
         ModelError: `supply` is neither.
@@ -230,7 +233,29 @@ def supply_of(recording: Recording, supply: Supply = "logged") -> Array:
     logged = recording.channels.get("supply_voltage")
     if supply == "header" or logged is None:
         return nominal
-    return np.where(np.isfinite(logged) & (logged > 0), logged, nominal)
+    known = np.isfinite(logged) & (logged > 0)
+    if known.any() and not measures_supply(recording):
+        logged = np.full_like(logged, np.median(logged[known]))
+    return np.where(known, logged, nominal)
+
+
+def supply_alternation(recording: Recording) -> float:
+    """Return by how much the logged supply voltage alternates from sample to sample [V]; 0 if it does not.
+
+    A servo that reads it within the periods of its bridge logs a voltage that the motor does not see. A battery, a
+    cable and a load change it more slowly.
+    """
+    logged = recording.channels.get("supply_voltage", np.empty(0))
+    change = np.abs(np.diff(logged))[np.asarray(recording.torque_enable[1 : len(logged)], dtype=bool)]
+    change = change[np.isfinite(change)]
+    alternating = change > ALTERNATING * recording.settings.supply_voltage
+    few = np.count_nonzero(alternating) < FEWEST_ALTERNATING or np.mean(alternating) < ALTERNATING_SHARE
+    return 0.0 if few else float(np.percentile(change, 90.0))
+
+
+def measures_supply(recording: Recording) -> bool:
+    """Return True if a recording has the supply voltage that the motor sees, sag included."""
+    return "supply_voltage" in recording.channels and not supply_alternation(recording)
 
 
 def held_commands(recording: Recording, run: Recording, step: float, steps: int, supply: Supply = "logged") -> Commands:
@@ -275,7 +300,7 @@ def held_commands(recording: Recording, run: Recording, step: float, steps: int,
         goal=goal,
         lasts=np.where((rise != 0.0) & (mean != goal), np.clip(1.0 - lasts, 0.0, 1.0), 1.0),
         enable=np.clip(np.round(held(recording.torque_enable)[1], 9), 0.0, 1.0),
-        supply=np.repeat(supply_of(run, supply), steps),
+        supply=np.repeat(np.interp(run.time, recording.time, supply_of(recording, supply)), steps),
     )
 
 

@@ -18,10 +18,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from core.identification.coverage.doubts import REMEDIES, HeaderDoubt
-from core.identification.coverage.excitation import AT_LIMIT
-from core.identification.coverage.findings import Finding, named_runs
+from core.identification.coverage.findings import Finding, Severity, named_runs
+from core.identification.runs.conditions import measured_gain_ratios
 from core.motion.recording import Recording
-from core.servo.catalogue import load_servo
+from core.motion.simulation import supply_alternation
 from core.servo.model import ServoModel
 from core.servo.parameters import Parameter
 from core.servo.shipped import load_model, shipped_models
@@ -51,15 +51,10 @@ QUOTIENT = 1.3
 LOAD, LOAD_AGREED = 1.4, 1.15
 """Smallest factor on the load to report, and the factor within which R and armature agree on it, and k_t on none."""
 
-AGREED, FEWEST = 0.9, 50
-"""Correlation of duty cycle and position error from which one is proportional to the other, and the number of samples
-that show it."""
-
 RATIO = 1.2
 """Gain ratios further from 1 than this are not due to the servo's scatter."""
 
-ALTERNATING = 0.05
-"""Change of the supply voltage from sample to sample, as a share of the nominal one, that no battery or cable makes."""
+CHECK_SIGN = "check the sign of the duty cycle"
 
 
 def implausible_constants(
@@ -172,66 +167,38 @@ def _reference(model: ServoModel) -> tuple[dict[str, float], float]:
     return {name: motor[name][0] for name in ("kt", "R", "armature")}, GUESSED
 
 
-def measured_gain_ratio(run: Recording) -> float:
-    """Return the logged duty cycle over the nominal one, kp × error_gain × error; NaN if the run does not show it.
-
-    It is up to 15 % too small in fast motion, since the duty cycle belongs to a later moment than the goal.
-    """
-    law, settings, duty = load_servo(run.settings.servo).control, run.settings, run.channels.get("duty_cycle")
-    proportional = not (settings.ki * law.integral_ratio or settings.kd * law.derivative_ratio)
-    if duty is None or run.command.kind != "position" or law.law != "voltage" or not proportional:
-        return math.nan
-    nominal = settings.kp * law.error_gain * (run.goal - run.position)
-    below = run.torque_enable & (np.abs(duty) < AT_LIMIT * law.output_limit)
-    duty, nominal = duty[below], nominal[below]
-    if len(duty) < FEWEST or not (duty.any() and nominal.any()):
-        return math.nan
-    size = float(nominal @ nominal)
-    agreement = float(duty @ nominal) / math.sqrt(size * float(duty @ duty))
-    return float(duty @ nominal) / size if abs(agreement) > AGREED else math.nan
-
-
 def gain_findings(model: ServoModel, recordings: Sequence[Recording]) -> list[Finding]:
-    """Return a finding if the logged duty cycle shows a gain ratio beyond the bounds of a search, or not a fit's."""
-    ratios = {run.id: ratio for run in recordings if math.isfinite(ratio := measured_gain_ratio(run))}
-    ratio = float(np.median([*ratios.values()])) if ratios else 1.0
-    term = model.parameters.get("error_gain_ratio", COMMAND_PATH["error_gain_ratio"])
-    known = isinstance(term, Parameter) and term.frozen
-    if known or not ratios:
+    """Return a finding on a gain ratio that the logged duty cycle shows: held by the fit, contradicted or unusual."""
+    ratios = measured_gain_ratios(recordings)
+    if not ratios:
         return []
-    if term.lower <= ratio <= term.upper:
-        if not (isinstance(term, Parameter) and model.provenance) or 1.0 / RATIO < ratio / term.value < RATIO:
-            return []
-        text = (
-            f"the duty cycle of {named_runs([*ratios], len(recordings))} shows a gain ratio of {ratio:.2f}, the fit "
-            f"found {term.value:.2f}, for which k_t and R make up"
-        )
-        remedy = f"freeze error_gain_ratio at {ratio:.3g}"
-        return [Finding(kind="gain", severity="note", runs=(*ratios,), text=text, remedy=remedy)]
-    text = (
-        f"the duty cycle of {named_runs([*ratios], len(recordings))} is {ratio:.2g} times kp × error_gain × error, "
-        f"beyond the {term.lower:g} to {term.upper:g} that a fit searches"
-    )
-    remedy = f"check kp of the runs and error_gain in the servo file, or freeze error_gain_ratio at {ratio:.3g}"
+    ratio = float(np.median([*ratios.values()]))
+    term = model.parameters.get("error_gain_ratio", COMMAND_PATH["error_gain_ratio"])
+    runs, seen = (*ratios,), f"the duty cycle of {named_runs([*ratios], len(recordings))}"
+
+    def finding(severity: Severity, text: str, remedy: str) -> Finding:
+        return Finding(kind="gain", severity=severity, runs=runs, text=text, remedy=remedy)
+
     if ratio <= 0.0:
-        remedy = "check the sign of the duty cycle"
-    return [Finding(kind="gain", severity="warning", runs=(*ratios,), text=text, remedy=remedy)]
+        return [finding("warning", f"{seen} is {ratio:.2g} times kp × error_gain × error", CHECK_SIGN)]
+    found: list[Finding] = []
+    held = isinstance(term, Parameter) and term.frozen
+    if not (held or term.lower <= ratio <= term.upper):
+        text = f"{seen} is {ratio:.2g} times kp × error_gain × error, which a fit holds"
+        found.append(finding("warning", text, "check kp of the runs and error_gain in the servo file"))
+    if isinstance(term, Parameter) and model.provenance and not 1.0 / RATIO < ratio / term.value < RATIO:
+        text = f"{seen} shows a gain ratio of {ratio:.2f}, the model has {term.value:.2f}, for which k_t and R make up"
+        found.append(finding("note", text, f"freeze error_gain_ratio at {ratio:.3g}"))
+    return found
 
 
 def supply_findings(recordings: Sequence[Recording]) -> list[Finding]:
     """Return a finding if the logged supply voltage alternates with the bridge's own switching."""
-    found: dict[str, float] = {}
-    for run in recordings:
-        logged = run.channels.get("supply_voltage", np.empty(0))
-        change = np.abs(np.diff(logged))[np.asarray(run.torque_enable[1 : len(logged)])]
-        change = change[np.isfinite(change)]
-        if len(change) >= FEWEST and np.mean(change > ALTERNATING * run.settings.supply_voltage) > 0.1:
-            found[run.id] = float(np.percentile(change, 90.0))
+    found = {run.id: change for run in recordings if (change := supply_alternation(run))}
     if not found:
         return []
     text = (
         f"the supply voltage of {named_runs([*found], len(recordings))} alternates by {max(found.values()):.1f} V from "
-        "sample to sample: it is read within the periods of the bridge, and the motor sees the lower one"
+        "sample to sample: it is read within the periods of the bridge, so its median is used and the sag is fitted"
     )
-    remedy = "compare a fit with the nominal supply voltage, which finds the sag of the supply if the gains differ"
-    return [Finding(kind="alternating_supply", severity="note", runs=(*found,), text=text, remedy=remedy)]
+    return [Finding(kind="alternating_supply", severity="note", runs=(*found,), text=text, remedy="")]

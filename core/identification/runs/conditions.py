@@ -6,15 +6,19 @@ speed separate gain and back-EMF, and releases of the motor show braking.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from core.base.arrays import Array
 from core.base.errors import IdentificationError
 from core.base.words import counted
+from core.identification.coverage.excitation import AT_LIMIT
 from core.identification.request import IdentificationRequest
 from core.motion.recording import MOTOR_CHANNELS, Recording
+from core.motion.simulation import measures_supply
 from core.servo.actuator import COMMANDS
 from core.servo.catalogue import load_servo
 from core.servo.model import ServoModel
@@ -34,6 +38,14 @@ SLOW = 0.15
 
 COARSE = 0.05
 """Mean change of a measured channel from sample to sample, as a share of its mean deviation, that loses motion."""
+
+KNOWN_GAIN, FEWEST_OF_GAIN = 0.002, 50
+"""Relative standard error of the gain ratio that a logged duty cycle shows, below which it is known, and the fewest
+samples that show it."""
+
+SAME_GAIN, NOMINAL_GAIN = 0.03, 0.02
+"""Largest relative distance of the quartiles of the gain ratios of one servo's runs, and the distance from 1 within
+which the ratio is 1: a digital control law has no scatter."""
 
 FEW_RUNS = 3
 
@@ -60,7 +72,9 @@ def suited(request: IdentificationRequest, recordings: Sequence[Recording]) -> I
     """Return the request adapted to these recordings.
 
     Its command is that of the runs, or the measured channel to drive from. A command path without an angle lacks some
-    terms. A measured supply voltage includes the sag, so the usual command path then needs no term for it.
+    terms. A measured supply voltage includes the sag, so the usual command path then needs no term for it. A gain ratio
+    that the logged duty cycle shows is held, unless the request holds it or gives its bounds: a fit of positions hardly
+    tells it from k_t and R.
 
     Raises:
         UnusableRuns: The runs are commanded in different ways.
@@ -75,10 +89,54 @@ def suited(request: IdentificationRequest, recordings: Sequence[Recording]) -> I
     if request.command != "position":
         terms = tuple(term for term in request.command_path if term not in ANGLE_TERMS)
         return replace(request, command_path=terms)
-    measured = request.supply == "logged" and any("supply_voltage" in run.channels for run in recordings)
-    if not measured or request.command_path != COMMAND_PATH_TERMS:
+    given = {name for name, *_ in (*request.frozen, *request.bounds)}
+    if "error_gain_ratio" not in given and (ratio := measured_gain_ratio(recordings)) > 0.0:
+        request = replace(request, frozen=(*request.frozen, ("error_gain_ratio", ratio)))
+    logged = [run for run in recordings if "supply_voltage" in run.channels]
+    measured = request.supply == "logged" and logged and all(measures_supply(run) for run in logged)
+    if not measured or set(request.command_path) != set(COMMAND_PATH_TERMS):
         return request
-    return replace(request, command_path=tuple(term for term in COMMAND_PATH_TERMS if term != "supply_sag"))
+    return replace(request, command_path=tuple(term for term in request.command_path if term != "supply_sag"))
+
+
+def measured_gain_ratio(recordings: Sequence[Recording]) -> float:
+    """Return the gain ratio of a servo that the logged duty cycles of its runs show; NaN if they do not."""
+    ratios = [*measured_gain_ratios(recordings).values()]
+    if not ratios:
+        return math.nan
+    low, ratio, high = np.percentile(ratios, (25.0, 50.0, 75.0)).tolist()
+    if abs(ratio - 1.0) < NOMINAL_GAIN:
+        return 1.0
+    return round(ratio, 3) if high - low < SAME_GAIN * abs(ratio) else math.nan
+
+
+def measured_gain_ratios(recordings: Sequence[Recording]) -> dict[str, float]:
+    """Return the logged duty cycle over the nominal one, kp × error_gain × error, of each run that shows it, by id."""
+    return {run.id: ratio for run in recordings if math.isfinite(ratio := _gain_ratio(run))}
+
+
+def _gain_ratio(run: Recording) -> float:
+    """Return the gain ratio of a run; NaN if it is not known.
+
+    A duty cycle of another moment than the position and the goal adds a part proportional to their speeds, an offset of
+    the output one in the error's direction.
+    """
+    law, settings, duty = load_servo(run.settings.servo).control, run.settings, run.channels.get("duty_cycle")
+    proportional = not (settings.ki * law.integral_ratio or settings.kd * law.derivative_ratio)
+    if duty is None or run.command.kind != "position" or law.law != "voltage" or not proportional or not settings.kp:
+        return math.nan
+    error = run.goal - run.position
+    causes: Array = np.column_stack(
+        [error, np.sign(error), np.gradient(run.goal, run.time), np.gradient(run.position, run.time)]
+    )
+    below = run.torque_enable & (np.abs(duty) < AT_LIMIT * law.output_limit) & (duty != 0.0)
+    shown, causes = duty[below] / (settings.kp * law.error_gain), causes[below]
+    if len(shown) < FEWEST_OF_GAIN or not causes[:, 0].any():
+        return math.nan
+    found, *_ = np.linalg.lstsq(causes, shown, rcond=None)
+    rest = shown - causes @ found
+    variance = float(rest @ rest) / (len(shown) - len(found)) * float(np.linalg.pinv(causes.T @ causes)[0, 0])
+    return float(found[0]) if math.sqrt(variance) < KNOWN_GAIN * abs(float(found[0])) else math.nan
 
 
 def _named_runs(recordings: Sequence[Recording], kind: str) -> str:

@@ -17,8 +17,9 @@ from core.identification.request import search_template, tunable_parameters
 from core.identification.runs.conditions import suited
 from core.identification.search.study import StudyRecord, search_settings
 from core.motion.recording import Recording
+from core.motion.simulation import measures_supply, supply_of
 from core.servo.bench import Bench
-from core.servo.catalogue import new_servo_text
+from core.servo.catalogue import load_servo, new_servo_text
 from core.servo.model import MOST_SUBSTEPS, ServoModel, build_model, with_contact
 from core.servo.shipped import load_model
 from core.servo.terms import COMMAND_PATH_TERMS
@@ -317,6 +318,57 @@ def test_the_usual_command_path_has_no_sag_where_a_supply_was_measured(measured,
     ]
     found = suited(replace(SMALL, supply=supply, command_path=path), runs)
     assert found.command_path == tuple(term for term in path if term not in without)
+
+
+def with_channels(runs, **made):
+    """Channels of the runs, each made from a run."""
+    return [replace(run, channels={**run.channels, **{n: make(run) for n, make in made.items()}}) for run in runs]
+
+
+def test_a_supply_that_alternates_with_the_bridge_is_no_measurement() -> None:
+    """As an XL330's: the fit takes the median, and has a sag."""
+    runs = with_channels(recordings(), supply_voltage=lambda run: 11.5 + 0.8 * (np.arange(run.samples) % 2))
+    assert suited(replace(SMALL, command_path=COMMAND_PATH_TERMS), runs).command_path == COMMAND_PATH_TERMS
+    assert set(supply_of(runs[0])) == {np.median(runs[0].channels["supply_voltage"])}
+    released = [
+        replace(run, channels={**run.channels, "torque_enable": np.zeros(run.samples, dtype=bool)}) for run in runs
+    ]
+    assert measures_supply(released[0])
+
+
+def duty(run, ratio=1.0, offset=0.0, noise=0.0003):
+    """The duty cycle that a proportional law asks for, as the servo logs it."""
+    error, law = run.goal - run.position, load_servo(run.settings.servo).control
+    asked = ratio * run.settings.kp * law.error_gain * error + offset * np.sign(error)
+    asked = asked + np.random.default_rng(0).normal(0.0, noise, run.samples)
+    return run.torque_enable * np.clip(asked, -law.output_limit, law.output_limit)
+
+
+@pytest.mark.parametrize("ratio", [0.4, 0.9, 1.0, 1.3, 2.5])
+@pytest.mark.parametrize("offset", [0.0, 0.03])
+def test_the_gain_ratio_that_the_duty_cycle_shows_is_held(ratio: float, offset: float) -> None:
+    runs = with_channels(recordings(), duty_cycle=lambda run: duty(run, ratio, offset))
+    found = dict(suited(replace(SMALL, command_path=COMMAND_PATH_TERMS), runs).frozen)["error_gain_ratio"]
+    assert found == pytest.approx(ratio, rel=0.005)
+    assert dict(suited(replace(SMALL, frozen=(("R", 2.0),)), runs).frozen) == {"R": 2.0, "error_gain_ratio": found}
+
+
+@pytest.mark.parametrize(
+    ("change", "asked"),
+    [
+        ({}, {"frozen": (("error_gain_ratio", 1.2),)}),
+        ({}, {"bounds": (("error_gain_ratio", 0.5, 2.0),)}),
+        ({"duty_cycle": lambda run: duty(run, noise=0.3)}, {}),
+        ({"duty_cycle": lambda run: duty(run, 1.2 if run.trajectory == "sin_sin" else 0.8)}, {}),
+        ({"duty_cycle": lambda run: -duty(run)}, {}),
+        ({"duty_cycle": lambda run: np.zeros(run.samples)}, {}),
+    ],
+    ids=["frozen by the user", "searched by the user", "noise", "runs disagree", "wrong sign", "none"],
+)
+def test_a_gain_ratio_that_is_given_or_not_shown_is_not_held(change, asked) -> None:
+    request = replace(SMALL, command_path=COMMAND_PATH_TERMS, **asked)
+    runs = with_channels(recordings(), **{"duty_cycle": duty, **change})
+    assert suited(request, runs).frozen == asked.get("frozen", ())
 
 
 def test_a_term_with_a_given_value_or_bounds_stays_in_whichever_path_is_tried() -> None:
