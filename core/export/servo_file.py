@@ -8,7 +8,7 @@ has version 2, `contact` ("elastoplastic" or "elastoplastic_rational") and the n
 whose law acts once a period (`control_period` above 0) has version 3, with or without such a contact. A servo that is
 not commanded by an angle has version 4: `command` (one of `core.servo.actuator.COMMANDS`), `command_unit`, and the
 numbers of `COMMAND_NUMBERS`. Its gains are per unit of the command. If a number of `LATER_NUMBERS` has an effect, the
-file has version 5, with the numbers of `COMMAND_NUMBERS` and `LATER_NUMBERS`.
+file has its version, with the numbers of `COMMAND_NUMBERS` and all of `LATER_NUMBERS`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from core.servo.settings import ServoSettings
 STANDALONE = Path(__file__).parent / "standalone"
 """Folder of the stand-alone programs. It is not a package: they import only each other and are copied unchanged."""
 FORMAT = "servobench-servo"
-VERSION, VERSION_WITH_CONTACT, VERSION_WITH_PERIOD, VERSION_WITH_COMMAND, VERSION_WITH_LATER = 1, 2, 3, 4, 5
+VERSION, VERSION_WITH_CONTACT, VERSION_WITH_PERIOD, VERSION_WITH_COMMAND = 1, 2, 3, 4
 """Programs of version 1 compute only a rigid contact and a law that acts in every step; they refuse the others."""
 _OF_THE_BENCH = (Slot.ANGLE_OFFSET, Slot.INERTIA, Slot.GRAVITY_TORQUE)
 _OF_THE_INTEGRATOR = (Slot.VELOCITY_AFTER, Slot.VELOCITY_LIMIT)
@@ -37,8 +37,10 @@ BRISTLE_NUMBERS = (Slot.BRISTLE_STIFFNESS, Slot.BRISTLE_DAMPING)
 """Numbers that an elastoplastic contact adds to `NUMBERS`."""
 COMMAND_NUMBERS = (Slot.ANGLE_IGNORED, Slot.SPEED_FEEDBACK)
 """Numbers that another command than an angle adds to `NUMBERS`; both are 0 for an angle."""
-LATER_NUMBERS = {Slot.CURRENT_LIMIT: NO_CURRENT_LIMIT, Slot.OUTPUT_OFFSET: 0.0}
+LATER_NUMBERS = {Slot.CURRENT_LIMIT: NO_CURRENT_LIMIT, Slot.OUTPUT_OFFSET: 0.0, Slot.PULSE_SAG: 0.0}
 """Numbers that were added after `COMMAND_NUMBERS`, and the value at which each has no effect."""
+_VERSION_WITH = {Slot.CURRENT_LIMIT: 5, Slot.OUTPUT_OFFSET: 5, Slot.PULSE_SAG: 6}
+"""Version of a file in which each of them has an effect."""
 _ADDED = (*BRISTLE_NUMBERS, *COMMAND_NUMBERS, *LATER_NUMBERS)
 NUMBERS = tuple(slot for slot in Slot if slot not in (*_OF_THE_BENCH, *_OF_THE_INTEGRATOR, *_ADDED))
 """Slots of a kernel row that describe the servo; their names in lower case are the keys of the file."""
@@ -55,8 +57,8 @@ def servo_numbers(model: ServoModel, settings: ServoSettings) -> dict[str, Any]:
     if command.kind != "position":
         version = VERSION_WITH_COMMAND
         commanded = {"command": command.kind, "command_unit": command.unit}
-    later = any(row[slot] != none for slot, none in LATER_NUMBERS.items())
-    version = VERSION_WITH_LATER if later else version
+    later = [_VERSION_WITH[slot] for slot, none in LATER_NUMBERS.items() if row[slot] != none]
+    version = max([version, *later])
     added = (*COMMAND_NUMBERS, *LATER_NUMBERS) if later else COMMAND_NUMBERS if commanded else ()
     return {
         "format": FORMAT,

@@ -57,6 +57,7 @@ class Slot(IntEnum):
     SPEED_FEEDBACK = 38  # 1: the law compares the command with the speed; 0: it does not
     CURRENT_LIMIT = 39  # largest motor current [A], `Law.LIMITED` only
     OUTPUT_OFFSET = 40  # share of OUTPUT_LIMIT that is added in the direction of the error
+    PULSE_SAG = 41  # resistance of the supply that the motor's current passes while the bridge is on [Ω]
 
 
 ROW = len(Slot)

@@ -112,7 +112,7 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
     alpha_, kp_, ki_, kd_, kv_, limit_ = (
         _AT[s.name] for s in (Slot.STRIBECK_EXPONENT, Slot.KP, Slot.KI, Slot.KD, Slot.KV, Slot.OUTPUT_LIMIT)
     )
-    dead_band_, sag_, braking_, inductance_, period_, current_limit_ = (
+    dead_band_, sag_, braking_, inductance_, period_, current_limit_, pulse_ = (
         _AT[s.name]
         for s in (
             Slot.DEAD_BAND,
@@ -121,6 +121,7 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
             Slot.INDUCTANCE,
             Slot.PWM_PERIOD,
             Slot.CURRENT_LIMIT,
+            Slot.PULSE_SAG,
         )
     )
     slots = len(Slot)
@@ -299,7 +300,7 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
                                 f[inductance_ + lane], f[period_ + lane],
                                 f[spring_ + lane], f[decay_ + lane], f[gain_ + lane], f[compliance_ + lane],
                                 f[speed_ + lane], f[level_ + lane], f[slope_ + lane], f[current_limit_ + lane],
-                                f[push_ + lane], f[push_slope_ + lane],
+                                f[push_ + lane], f[push_slope_ + lane], f[pulse_ + lane],
                             )  # fmt: skip
                             f[q_ + lane] = q
                             f[v_ + lane] = v
@@ -329,7 +330,7 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
                                 f[inductance_ + lane], f[period_ + lane],
                                 f[spring_ + lane], f[decay_ + lane], f[gain_ + lane], f[compliance_ + lane],
                                 f[speed_ + lane], f[level_ + lane], f[slope_ + lane], f[current_limit_ + lane],
-                                0.0, 0.0,
+                                0.0, 0.0, 0.0,
                             )  # fmt: skip
                             f[q_ + lane] = q
                             f[v_ + lane] = v

@@ -218,9 +218,10 @@ def coast_bridge(duty, supply, emf, resistance, inductance, period):
 
 
 @njit(**INLINE)
-def sagged_supply(supply: float, current: float, emf: float, resistance: float, sag: float) -> float:
-    """Return the supply voltage at a motor current [V]: d·U = R·I + e with U = U₀ − R_s·d·I."""
+def sagged_supply(supply: float, current: float, emf: float, resistance: float, sag: float, pulse: float) -> float:
+    """Return the supply voltage at a motor current [V]: d·U = R·I + e with U = U₀ − R_s·d·I − R_p·I."""
     drawn = max((current * resistance + emf) * current, 0.0)
+    supply = supply - pulse * abs(current) if drawn > 0.0 else supply
     return 0.5 * (supply + math.sqrt(max(supply * supply - 4.0 * sag * drawn, 0.0)))
 
 
@@ -269,7 +270,7 @@ def step_numbers(row, h, leapfrog):
         row[Slot.GOAL_SLEW] * h, 1.0 / (row[Slot.GOAL_SLEW] * h), row[Slot.DEAD_BAND],
         lag_share, lag_mean, row[Slot.SUPPLY_SAG], row[Slot.RELEASE_BRAKING], row[Slot.INDUCTANCE],
         row[Slot.PWM_PERIOD], spring, decay, gain, compliance, speed, level, slope, row[Slot.CURRENT_LIMIT],
-        offset, offset_slope,
+        offset, offset_slope, row[Slot.PULSE_SAG],
     )  # fmt: skip
 
 
@@ -305,6 +306,7 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
         ki, kd, between, inverse_between, sampled, slew_step, inverse_slew_step, dead_band,
         lag_share, lag_mean, sag, braking, inductance, period,
         spring, decay, gain, compliance, stribeck_speed, level, slope, current_limit, offset, offset_slope,
+        pulse,
     ):  # fmt: skip
         half_h = 0.5 * h
         # Forces act at this angle.
@@ -384,21 +386,23 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
             limit_r = inverse_r
             if full and leapfrog:
                 # At full duty, the supply current passes the supply's resistance too.
-                limit_r = 1.0 / (resistance + sag) if abs(emf) < supply else inverse_r
+                limit_r = 1.0 / (resistance + sag + pulse) if abs(emf) < supply else inverse_r
             current = min(max(wanted, (-supply - emf) * limit_r), (supply - emf) * limit_r)
             drag = kt * feedback * enable * (1.0 - torque_share) if current == wanted else kt * kt * limit_r
             if full and leapfrog:
-                supply = sagged_supply(supply, current, emf, resistance, sag)
+                supply = sagged_supply(supply, current, emf, resistance, sag, pulse)
             duty = (current * resistance + emf) / max(supply, 1e-9)
             tm = kt * current
         else:
             duty = acting
             if voltage:
                 sagging_r = inverse_r
-                if full and leapfrog:
-                    # d·U = R·I + e with U = U₀ − R_s·d·I, while the motor draws current.
+                if full:
+                    # d·U = R·I + e with U = U₀ − R_s·d·I − R_p·I, while the motor draws current.
                     drawing = acting * (acting * supply - emf) > 0.0
-                    sagging_r = 1.0 / (resistance + sag * acting * acting) if drawing else inverse_r
+                    size = abs(acting)
+                    series = (pulse + sag * size if leapfrog else pulse) * size
+                    sagging_r = 1.0 / (resistance + series) if drawing else inverse_r
                 driven = (acting * supply - emf) * sagging_r
                 conducting = resistance * sagging_r
                 reduced = False
@@ -411,17 +415,23 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
                     driven = held_back
                     if reduced:
                         conducting = 1.0 if abs(driven) > current_limit else 0.0
+                dropped = 0.0
+                if full:
+                    dropped = pulse * abs(driven) if drawing else 0.0
+                    supply = supply - dropped
                 if full and leapfrog:
                     supply = supply - sag * max(acting * driven, 0.0)
-                per_duty = (2.0 * supply - nominal) * sagging_r
+                per_duty = (2.0 * supply - nominal + dropped) * sagging_r
                 if reduced:
                     if full and leapfrog:
-                        supply = sagged_supply(nominal, driven, emf, resistance, sag)
+                        supply = sagged_supply(nominal, driven, emf, resistance, sag, pulse)
                     duty = (driven * resistance + emf) / max(supply, 1e-9)
                     per_duty = 0.0
             else:
                 supply = max(supply, 1e-9)
-                driven, conducting, per_duty = coast_bridge(acting, supply, emf, resistance, inductance, period)
+                series = resistance + pulse * abs(acting) if full else resistance
+                driven, conducting, per_duty = coast_bridge(acting, supply, emf, series, inductance, period)
+                conducting = conducting * resistance / series if full else conducting
                 if full and leapfrog:
                     # One Newton step from the supply voltage of the previous step; ī is homogeneous in U and e.
                     lost = emf * conducting * inverse_r

@@ -222,7 +222,7 @@ def supply_of(recording: Recording, supply: Supply = "logged") -> Array:
     Args:
         recording: The recording.
         supply: "logged" takes the measured voltage where there is one and the nominal one elsewhere, and the median of
-            one that alternates, see `measures_supply`; "header" takes the nominal one.
+            one that alternates, see `supply_alternation`; "header" takes the nominal one.
 
     Raises:
         ModelError: `supply` is neither.
@@ -234,7 +234,7 @@ def supply_of(recording: Recording, supply: Supply = "logged") -> Array:
     if supply == "header" or logged is None:
         return nominal
     known = np.isfinite(logged) & (logged > 0)
-    if known.any() and not measures_supply(recording):
+    if supply_alternation(recording):
         logged = np.full_like(logged, np.median(logged[known]))
     return np.where(known, logged, nominal)
 
@@ -251,11 +251,6 @@ def supply_alternation(recording: Recording) -> float:
     alternating = change > ALTERNATING * recording.settings.supply_voltage
     few = np.count_nonzero(alternating) < FEWEST_ALTERNATING or np.mean(alternating) < ALTERNATING_SHARE
     return 0.0 if few else float(np.percentile(change, 90.0))
-
-
-def measures_supply(recording: Recording) -> bool:
-    """Return True if a recording has the supply voltage that the motor sees, sag included."""
-    return "supply_voltage" in recording.channels and not supply_alternation(recording)
 
 
 def held_commands(recording: Recording, run: Recording, step: float, steps: int, supply: Supply = "logged") -> Commands:

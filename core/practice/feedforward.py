@@ -398,9 +398,11 @@ def _output(law: Law, row: Array, supply: float, torque: Array, velocity: Array)
     emf = row[Slot.TORQUE_CONSTANT] * velocity
     if law == Law.COAST:
         return _coast_duty(row, supply, current, emf)
-    # d·(U − R_s·d·I) = V: only a current that the supply provides makes it sag.
+    # d·(U − R_s·d·I − R_p·I) = V: only a current that the supply provides makes it sag.
     voltage = current * row[Slot.RESISTANCE] + emf
-    drawn = np.where(voltage * current > 0.0, row[Slot.SUPPLY_SAG] * current * voltage, 0.0)
+    draws = voltage * current > 0.0
+    drawn = np.where(draws, row[Slot.SUPPLY_SAG] * current * voltage, 0.0)
+    supply = supply - np.where(draws, row[Slot.PULSE_SAG] * np.abs(current), 0.0)
     return 2.0 * voltage / (supply + np.sqrt(np.maximum(supply * supply - 4.0 * drawn, 0.0)))
 
 
@@ -415,8 +417,9 @@ def _coast_duty(row: Array, supply: float, current: Array, emf: Array) -> Array:
 
 
 def _coast_current(row: Array, duty: Array, supply: Array, emf: Array) -> Array:
-    motor = (row[Slot.RESISTANCE], row[Slot.INDUCTANCE], row[Slot.PWM_PERIOD])
-    each: Iterator[float] = (coast_current(d, u, e, *motor) for d, u, e in np.broadcast(duty, supply, emf))
+    motor, series = (row[Slot.INDUCTANCE], row[Slot.PWM_PERIOD]), row[Slot.RESISTANCE] + row[Slot.PULSE_SAG] * abs(duty)
+    values = np.broadcast(duty, supply, emf, series)
+    each: Iterator[float] = (coast_current(d, u, e, r, *motor) for d, u, e, r in values)
     return np.fromiter(each, dtype=np.float64).reshape(np.broadcast_shapes(duty.shape, supply.shape, emf.shape))
 
 

@@ -130,6 +130,11 @@ COMMAND_PATH: Mapping[str, Term] = {
         symbol="R_s", unit="Ω", description="resistance of supply and cable", title="sag of the supply",
         slots=(Slot.SUPPLY_SAG,), start=0.05, upper=6.0, neutral=0.0, evidence="sag",
     ),
+    "pulse_sag": Term(
+        symbol="R_p", unit="Ω", description="resistance of a supply that nothing buffers at the servo, "
+        "in series with the motor while the bridge is on", title="sag of an unbuffered supply",
+        slots=(Slot.PULSE_SAG,), start=0.05, upper=6.0, neutral=0.0, evidence="sag",
+    ),
     "release_braking": Term(
         symbol="β", unit="1", description="torque off: 0 open circuit, 1 shorted motor",
         title="braking while released",
@@ -153,11 +158,13 @@ SPEED_LOOP: Mapping[str, Term] = {
 }  # fmt: skip
 """Gains of a servo that is commanded by a speed, scaled by its output limit and no-load speed."""
 
-COMMAND_PATH_TERMS = tuple(name for name in COMMAND_PATH if name not in ("control_period", "output_offset"))
+_BY_NAME = ("control_period", "output_offset", "pulse_sag")
+COMMAND_PATH_TERMS = tuple(name for name in COMMAND_PATH if name not in _BY_NAME)
 """Command path terms of an identification unless others are requested.
 
 The servo's file gives the control period, and without integral or derivative gain hardly a recording shows it. Only
-Feetech's servos are known to have an output offset.
+Feetech's servos are known to have an output offset, and only a logged supply that alternates with the bridge shows an
+unbuffered one, see `suited`.
 """
 
 FRICTION: Mapping[str, Term] = {

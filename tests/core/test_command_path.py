@@ -252,6 +252,40 @@ def test_supply_sag_follows_the_current_of_the_step_before():
     assert motion.supply_voltage[-1] == pytest.approx(15.0 / (1.0 + 0.4 * duty**2 / resistance))
 
 
+@pytest.mark.parametrize("velocity", [0.0, 5.0, -5.0])
+@pytest.mark.parametrize("integrator", ["leapfrog", "algorithm1"])
+def test_an_unbuffered_supply_is_in_series_while_the_bridge_is_on(integrator, velocity):
+    """d·(U − R_p·I) = R·I + e while the motor draws current, with every integrator: voltage law."""
+    model = with_term("pulse_sag", 0.8, integrator=integrator)
+    servo = Stepper(model, PENDULUM, model.default_settings(), H, velocity=velocity)
+    servo.step(0.1)
+    duty, emf = servo.duty_cycle, model.values["kt"] * velocity
+    drawing = duty * 15.0 > emf
+
+    assert drawing == (velocity < 5.0)
+    assert servo.current == pytest.approx((duty * 15.0 - emf) / (model.values["R"] + 0.8 * duty * drawing))
+    assert servo.supply_voltage == pytest.approx(15.0 - 0.8 * servo.current * drawing)
+
+
+@pytest.mark.parametrize("velocity", [0.0, 3.0, -3.0])
+@pytest.mark.parametrize("goal", [0.05, 3.0])
+def test_an_unbuffered_supply_limits_a_held_current(goal, velocity):
+    """Current law: d·(U − R_p·I) = R·I + e, and d ≤ 1."""
+    values = {"pulse_sag": 2.0, "supply_sag": 1.0}
+    model = catalogue_model("erob80_100", "m1", command_path=tuple(values), values=values, dt=1e-6)
+    settings = replace(model.default_settings(400.0), damping=0.0)
+    kt, resistance = model.values["kt"], model.values["R"]
+    servo = Stepper(model, PENDULUM, settings, 1e-6, velocity=velocity)
+    servo.step(goal)
+
+    assert servo.current == pytest.approx(
+        min(400.0 * goal, 12.0, (48.0 - kt * velocity) / (resistance + 3.0)), rel=1e-3
+    )
+    drawn = servo.duty_cycle * servo.current
+    assert servo.supply_voltage == pytest.approx(48.0 - max(drawn, 0.0) - 2.0 * servo.current * (drawn > 0.0))
+    assert servo.duty_cycle * servo.supply_voltage == pytest.approx(resistance * servo.current + kt * velocity)
+
+
 def test_a_braking_motor_does_not_feed_the_supply():
     model = with_term("supply_sag", 2.0)
     servo = Stepper(model, PENDULUM, model.default_settings(), H, velocity=-6.0)

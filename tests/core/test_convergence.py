@@ -111,7 +111,7 @@ def test_the_leapfrog_is_of_second_order(law, contact):
 @pytest.mark.parametrize(("law", "contact"), ALL_LAWS)
 def test_the_leapfrog_is_of_second_order_at_the_limit_of_its_output(law, contact):
     """Full duty, or the voltage's limit of the current, all the time."""
-    model = of_law(law, contact, supply_sag=1.0)
+    model = of_law(law, contact, supply_sag=1.0, pulse_sag=0.5)
     settings = replace(model.default_settings(400.0), damping=0.0 if law == "current" else None)
 
     assert second(observed_orders(model, LIMITED, settings, -1.5, 2.0))
@@ -124,8 +124,9 @@ TERMS = {
     "output_offset": {"output_offset": 0.02},
     "pwm_lag": {"pwm_lag": 0.01},
     "supply_sag": {"supply_sag": 1.0},
+    "pulse_sag": {"pulse_sag": 1.0},
     "error_gain_ratio": {"error_gain_ratio": 1.1},
-    "lag and sag": {"pwm_lag": 0.005, "supply_sag": 1.0},
+    "lag and sag": {"pwm_lag": 0.005, "supply_sag": 1.0, "pulse_sag": 0.5},
 }
 
 

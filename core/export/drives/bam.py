@@ -26,7 +26,7 @@ from core.servo.bench import Bench
 from core.servo.model import ServoModel, with_contact, without_terms
 from core.servo.settings import ServoSettings
 
-KEPT = ("command_delay", "error_gain_ratio", "supply_sag")
+KEPT = ("command_delay", "error_gain_ratio", "supply_sag", "pulse_sag")
 """Command path terms that the drives have."""
 API = "NewtonBamDriveAPI"
 LOADS = tuple(f"load_friction_{side}{kind}" for kind in ("", "_stribeck", "_quad") for side in ("motor", "external"))
@@ -61,7 +61,7 @@ def motor_of(held: ServoModel) -> dict[str, str | float]:
 
 def _sag_gain(held: ServoModel) -> float:
     """Return the drop of the supply voltage per motor torque [V/(N·m)]."""
-    return held.values.get("supply_sag", 0.0) / held.values["kt"]
+    return (held.values.get("supply_sag", 0.0) + held.values.get("pulse_sag", 0.0)) / held.values["kt"]
 
 
 def deployment_of(held: ServoModel, settings: ServoSettings, timestep: float) -> dict[str, float | tuple[float, float]]:

@@ -97,6 +97,7 @@ typedef struct {
   sb_real speed_feedback;           /* 1: it compares the goal with the speed */
   sb_real current_limit;            /* voltage law: largest motor current [A]; 1e9 never acts */
   sb_real output_offset;            /* share of output_limit that is added in the direction of the error */
+  sb_real pulse_sag;                /* resistance of a supply that nothing buffers at the servo [Ohm] */
 } sb_servo;
 
 /* State of servo and friction between steps; start with sb_at_rest. */
@@ -287,8 +288,9 @@ typedef struct {
 static inline sb_bridge sb_coast_bridge(const sb_servo *servo, sb_real duty, sb_real supply, sb_real emf) {
   const sb_real side = duty >= SB_C(0) ? SB_C(1) : SB_C(-1), along = side * emf;
   const sb_real share = SB_MATH(fmin)(SB_MATH(fabs)(duty), SB_C(1));
-  const sb_real rising = (supply - along) / servo->resistance, falling = (supply + along) / servo->resistance;
-  const sb_real electric_time = servo->inductance / servo->resistance, on_time = share * servo->pwm_period;
+  const sb_real resistance = servo->resistance + servo->pulse_sag * share;
+  const sb_real rising = (supply - along) / resistance, falling = (supply + along) / resistance;
+  const sb_real electric_time = servo->inductance / resistance, on_time = share * servo->pwm_period;
   sb_bridge bridge = {SB_C(0), SB_C(1), SB_C(0)};
   if (rising <= SB_C(0)) {
     bridge.current = side * rising;
@@ -305,8 +307,8 @@ static inline sb_bridge sb_coast_bridge(const sb_servo *servo, sb_real duty, sb_
       return bridge;
     }
   }
-  bridge.current = side * ((SB_C(2) * share - SB_C(1)) * supply - along) / servo->resistance;
-  bridge.per_duty = SB_C(2) * supply / servo->resistance;
+  bridge.current = side * ((SB_C(2) * share - SB_C(1)) * supply - along) / resistance;
+  bridge.per_duty = SB_C(2) * supply / resistance;
   return bridge;
 }
 
@@ -403,9 +405,11 @@ static inline sb_real sb_limited(const sb_servo *servo, sb_real current, sb_real
   return SB_MATH(fmin)(SB_MATH(fmax)(current, SB_MATH(fmin)(-limit, (full - emf) / servo->resistance)), most);
 }
 
-/* Duty cycle that drives a current [A] through the supply's resistance: d*U = R*I + e with U = U0 - R_s*d*I. */
+/* Duty cycle that drives a current [A] through the supply's resistance: d*U = R*I + e with
+ * U = U0 - R_s*d*I - R_p*I. */
 static inline sb_real sb_duty(const sb_servo *servo, sb_real current, sb_real supply, sb_real emf) {
   const sb_real voltage = current * servo->resistance + emf, drawn = SB_MATH(fmax)(voltage * current, SB_C(0));
+  supply -= drawn > SB_C(0) ? servo->pulse_sag * SB_MATH(fabs)(current) : SB_C(0);
   supply += SB_MATH(sqrt)(SB_MATH(fmax)(supply * supply - SB_C(4) * servo->supply_sag * drawn, SB_C(0)));
   return voltage / SB_MATH(fmax)(SB_C(0.5) * supply, SB_C(1e-9));
 }
@@ -444,7 +448,7 @@ static inline sb_real sb_motor_torque(const sb_servo *servo, sb_state *state, sb
     sb_real least, most;
     if (SB_MATH(fabs)(emf) < supply) {
       /* At full duty cycle the current also flows through the supply's resistance. */
-      conductance = SB_C(1) / (servo->resistance + servo->supply_sag);
+      conductance = SB_C(1) / (servo->resistance + servo->supply_sag + servo->pulse_sag);
     }
     least = (-supply - emf) * conductance;
     most = (supply - emf) * conductance;
@@ -459,11 +463,12 @@ static inline sb_real sb_motor_torque(const sb_servo *servo, sb_state *state, sb
     if (servo->law == SB_VOLTAGE) {
       /* The supply voltage sags with the current the motor draws. */
       const int drawing = output * (output * supply - emf) > SB_C(0);
-      const sb_real sag = drawing ? servo->supply_sag : SB_C(0);
-      conductance = SB_C(1) / (servo->resistance + sag * output * output);
+      const sb_real sag = drawing ? servo->supply_sag : SB_C(0), size = SB_MATH(fabs)(output);
+      const sb_real pulse = drawing ? servo->pulse_sag : SB_C(0);
+      conductance = SB_C(1) / (servo->resistance + (pulse + sag * size) * size);
       current = (output * supply - emf) * conductance;
       per_emf = conductance;
-      per_duty = (supply - SB_C(2) * sag * output * current) * conductance;
+      per_duty = (supply - SB_C(2) * sag * output * current - pulse * SB_MATH(fabs)(current)) * conductance;
       held = sb_limited(servo, current, supply, emf);
       if (held < current || held > current) {
         current = held;
@@ -473,12 +478,13 @@ static inline sb_real sb_motor_torque(const sb_servo *servo, sb_state *state, sb
       }
     } else {
       /* The same by one Newton step from the supply voltage of the previous step. */
+      const sb_real series = servo->resistance + servo->pulse_sag * SB_MATH(fabs)(output);
       const sb_real old = SB_MATH(fmax)(supply - servo->supply_sag * state->drawn, SB_C(1e-9));
       const sb_bridge bridge = sb_coast_bridge(servo, output, old, emf);
       const sb_real sag = output * bridge.current > SB_C(0) ? servo->supply_sag : SB_C(0);
-      const sb_real lost = emf * bridge.conducting * conductance, per_volt = (bridge.current + lost) / old;
+      const sb_real lost = emf * bridge.conducting / series, per_volt = (bridge.current + lost) / old;
       const sb_real share = SB_C(1) / (SB_C(1) + sag * output * per_volt);
-      per_emf = bridge.conducting * share * conductance;
+      per_emf = bridge.conducting * share / series;
       per_duty = (bridge.per_duty - sag * per_volt * bridge.current) * share;
       current = bridge.current + per_volt * ((supply + sag * output * lost) * share - old);
     }
@@ -568,15 +574,14 @@ static inline sb_real sb_solve_torque(const sb_servo *servo, sb_real needed, sb_
 /* Duty cycle or current [A] for a motor torque at a velocity; unlimited, except for the coast law. */
 static inline sb_real sb_output_for(const sb_servo *servo, sb_real torque, sb_real velocity) {
   const sb_real current = torque / servo->torque_constant, emf = servo->torque_constant * velocity;
-  const sb_real supply = servo->supply_voltage, voltage = current * servo->resistance + emf;
-  sb_real low = -servo->output_limit, high = servo->output_limit, drawn;
+  const sb_real supply = servo->supply_voltage;
+  sb_real low = -servo->output_limit, high = servo->output_limit;
   int i;
   if (servo->law == SB_CURRENT) {
     return current;
   }
   if (servo->law == SB_VOLTAGE) {
-    drawn = SB_MATH(fmax)(servo->supply_sag * current * voltage, SB_C(0));
-    return SB_C(2) * voltage / (supply + SB_MATH(sqrt)(SB_MATH(fmax)(supply * supply - SB_C(4) * drawn, SB_C(0))));
+    return sb_duty(servo, current, supply, emf);
   }
   for (i = 0; i < SB_HALVINGS; i++) {
     const sb_real duty = SB_C(0.5) * (low + high);

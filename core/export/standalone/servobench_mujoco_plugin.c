@@ -31,7 +31,7 @@
   DO(kv) DO(output_limit) DO(opposing_gate) DO(release_delay) DO(control_period)
 
 /* Without effect unless the config has them. */
-#define OTHERS(DO) DO(angle_ignored) DO(speed_feedback) DO(current_limit) DO(output_offset)
+#define OTHERS(DO) DO(angle_ignored) DO(speed_feedback) DO(current_limit) DO(output_offset) DO(pulse_sag)
 
 /* Memory from one step to the next; the simulation state holds it as numbers, followed by the last commands. */
 typedef struct {

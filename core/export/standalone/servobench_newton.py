@@ -62,6 +62,7 @@ NEWER = {
     "speed_feedback": 0.0,
     "current_limit": NO_CURRENT_LIMIT,
     "output_offset": 0.0,
+    "pulse_sag": 0.0,
 }
 """Parameters that robots written for earlier versions lack, and their values for these."""
 

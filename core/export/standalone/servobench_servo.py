@@ -73,16 +73,17 @@ FIELDS = (
     "inductance", "pwm_period",
     "kp", "ki", "kd", "kv", "output_limit", "opposing_gate", "release_delay",
     "supply_voltage", "law", "contact", "bristle_stiffness", "bristle_damping", "control_period",
-    "angle_ignored", "speed_feedback", "current_limit", "output_offset",
+    "angle_ignored", "speed_feedback", "current_limit", "output_offset", "pulse_sag",
 )  # fmt: skip
 """Names of a servo's numbers in order: N·m/A, Ω, kg·m², N·m, N·m·s/rad, 1, N·m, 1, 1/(N·m), rad/s, 1, s, rad/s, rad, s,
 Ω, 1, H, s; gains per rad in duty cycle or A; V; law: 0 voltage, 1 current, 2 coast; contact: 0 rigid, 1 elastoplastic,
 2 elastoplastic with the rational function; N·m/rad, N·m·s/rad; s, 0: the law acts in every step; 1: the law does not
-compare the command with the angle; 1: it compares it with the speed; A, 1e9: no limit; share of output_limit."""
+compare the command with the angle; 1: it compares it with the speed; A, 1e9: no limit; share of output_limit;
+Ω."""
 (
     KT, R, ARMATURE, KC, KV_FRICTION, KM, KE, KCS, KMS, KES, KMQ, KEQ, VS, ALPHA, DELAY, SLEW, BAND, LAG, SAG, BRAKING,
     L, PERIOD, KP, KI, KD, KV, LIMIT, GATE, RELEASE_DELAY, SUPPLY, LAW, CONTACT, STIFFNESS, BRISTLE_DAMPING, BETWEEN,
-    ANGLE_IGNORED, SPEED, CURRENT_LIMIT, OFFSET,
+    ANGLE_IGNORED, SPEED, CURRENT_LIMIT, OFFSET, PULSE,
 ) = range(len(FIELDS))  # fmt: skip
 LAWS = ("voltage", "current", "coast")
 VOLTAGE, CURRENT, COAST = 0.0, 1.0, 2.0
@@ -120,9 +121,9 @@ def load_servo(source: str | Path | Mapping[str, Any]) -> np.ndarray:
     if (
         not isinstance(data, dict)
         or data.get("format") != "servobench-servo"
-        or data.get("version") not in (1, 2, 3, 4, 5)
+        or data.get("version") not in (1, 2, 3, 4, 5, 6)
     ):
-        raise ValueError(f"{name}: not a servo file of version 1 to 5")
+        raise ValueError(f"{name}: not a servo file of version 1 to 6")
     if data.get("law") not in LAWS:
         raise ValueError(f"{name}: no control law {data.get('law')!r}; available: {', '.join(LAWS)}")
     data["law"] = float(LAWS.index(data["law"]))
@@ -134,6 +135,8 @@ def load_servo(source: str | Path | Mapping[str, Any]) -> np.ndarray:
         data |= {"angle_ignored": 0.0, "speed_feedback": 0.0}
     if data["version"] < 5:
         data |= {"current_limit": 1e9, "output_offset": 0.0}
+    if data["version"] < 6:
+        data["pulse_sag"] = 0.0
     if data.get("contact") not in CONTACTS:
         raise ValueError(f"{name}: no contact {data.get('contact')!r}; available: {', '.join(CONTACTS)}")
     data["contact"] = float(CONTACTS.index(data["contact"]))
@@ -310,11 +313,25 @@ def coast_current(duty, supply, emf, resistance, inductance, period):
 
 
 @compiled
+def series(p, duty, supply, emf):
+    """Return the resistance in series with the motor [Ω] at a duty cycle; emf, supply in V."""
+    return p[R] + (p[PULSE] * abs(duty) if duty * (duty * supply - emf) > 0.0 else 0.0)
+
+
+@compiled
+def duty_for(p, current, supply, emf):
+    """Return the duty cycle that drives a current [A]; emf, supply in V."""
+    voltage = current * p[R] + emf
+    dropped = p[PULSE] * abs(current) if voltage * current > 0.0 else 0.0
+    return voltage / max(supply - dropped, 1e-9)
+
+
+@compiled
 def held_back(p, duty, supply, velocity):
     """Return the duty cycle to which a current limit changes that of a voltage law, as far as the bridge can."""
-    emf, span = p[KT] * velocity, p[CURRENT_LIMIT] * p[R]
-    allowed = min(max(duty, (emf - span) / supply), (emf + span) / supply)
-    return min(max(allowed, -p[LIMIT]), p[LIMIT])
+    emf = p[KT] * velocity
+    least, most = duty_for(p, -p[CURRENT_LIMIT], supply, emf), duty_for(p, p[CURRENT_LIMIT], supply, emf)
+    return min(max(min(max(duty, least), most), -p[LIMIT]), p[LIMIT])
 
 
 @compiled
@@ -324,21 +341,24 @@ def motor_current(p, output, enable, supply, velocity):
     `output` is the control law's, duty cycle or A; `enable` is the share of the step with the torque on.
     """
     emf = p[KT] * velocity
-    by_emf = p[KT] / p[R]
     if p[LAW] == CURRENT:
         wanted = output * enable
-        current = min(max(wanted, (-supply - emf) / p[R]), (supply - emf) / p[R])
-        return current, (0.0 if current == wanted else by_emf)
+        at_limit = p[R] + (p[PULSE] if abs(emf) < supply else 0.0)
+        current = min(max(wanted, (-supply - emf) / at_limit), (supply - emf) / at_limit)
+        return current, (0.0 if current == wanted else p[KT] / at_limit)
     released = p[BRAKING] * (1.0 - enable)
     if p[LAW] == VOLTAGE:
-        return enable * (output * supply - emf) / p[R] - released * emf / p[R], (enable + released) * by_emf
+        passed = series(p, output, supply, emf)
+        slope = (enable / passed + released / p[R]) * p[KT]
+        return enable * (output * supply - emf) / passed - released * emf / p[R], slope
     supply = max(supply, 1e-9)
     small = 1e-4 * supply
-    driven = coast_current(output, supply, emf, p[R], p[L], p[PERIOD])
-    higher = coast_current(output, supply, emf + small, p[R], p[L], p[PERIOD])
-    lower = coast_current(output, supply, emf - small, p[R], p[L], p[PERIOD])
+    passed = p[R] + p[PULSE] * abs(output)
+    driven = coast_current(output, supply, emf, passed, p[L], p[PERIOD])
+    higher = coast_current(output, supply, emf + small, passed, p[L], p[PERIOD])
+    lower = coast_current(output, supply, emf - small, passed, p[L], p[PERIOD])
     slope = max((lower - higher) / (2.0 * small), 0.0) * p[KT]
-    return enable * driven - released * emf / p[R], enable * slope + released * by_emf
+    return enable * driven - released * emf / p[R], enable * slope + released * p[KT] / p[R]
 
 
 @compiled
@@ -445,14 +465,16 @@ def drive(p, state, position, velocity, goal, enable, step, lead=0.0):
         output = held_back(p, wanted, max(supply, 1e-9), velocity)
     current, slope = motor_current(p, output, enable, supply, velocity)
     if p[LAW] == CURRENT:
-        duty = (current * p[R] + p[KT] * velocity) / max(supply, 1e-9)
+        duty = duty_for(p, current, supply, p[KT] * velocity)
         slope += feedback if slope == 0.0 else 0.0
     else:
         duty = output * enable
+        passed = series(p, output, supply, p[KT] * velocity)
         if output == wanted:
-            slope += feedback * supply / p[R]
+            dropped = p[PULSE] * abs(current) if passed > p[R] else 0.0
+            slope += feedback * (supply - dropped) / passed
         elif abs(output) < p[LIMIT]:
-            slope -= enable * p[KT] / p[R]
+            slope -= enable * p[KT] / passed
     state[BUS] = max(duty * current, 0.0)
     return p[KT] * current, p[KT] * slope
 

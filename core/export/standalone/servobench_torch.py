@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 import torch  # pyright: ignore[reportMissingImports]
 
 FORMAT = "servobench-servo"
-VERSIONS = (1, 2, 3, 4, 5)
+VERSIONS = (1, 2, 3, 4, 5, 6)
 LAWS = ("voltage", "coast", "current")
 NUMBERS = (
     "torque_constant", "resistance", "armature",
@@ -40,7 +40,7 @@ NUMBERS = (
     "stribeck_velocity", "stribeck_exponent", "opposing_gate",
     "delay", "release_delay", "goal_slew", "dead_band", "pwm_lag", "supply_sag", "release_braking",
     "inductance", "pwm_period", "kp", "ki", "kd", "kv", "output_limit", "supply_voltage",
-    "control_period", "angle_ignored", "speed_feedback", "current_limit", "output_offset",
+    "control_period", "angle_ignored", "speed_feedback", "current_limit", "output_offset", "pulse_sag",
 )  # fmt: skip
 """Numbers that a servo file must hold besides its law; each is a tensor in `TorchServo.numbers`."""
 CONTACTS = ("rigid", "elastoplastic", "elastoplastic_rational")
@@ -83,7 +83,7 @@ def read_servo(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ValueError(f"{name}: not a servo file ({FORMAT})")
     if data.get("version") not in VERSIONS:
-        raise ValueError(f"{name}: version {data.get('version')!r} is not 1 to 5; use the program exported with it")
+        raise ValueError(f"{name}: version {data.get('version')!r} is not 1 to 6; use the program exported with it")
     if data["version"] == 1:
         data |= {"contact": "rigid", **dict.fromkeys(BRISTLE_NUMBERS, 1.0)}
     if data["version"] < 3:
@@ -92,6 +92,8 @@ def read_servo(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
         data |= {"angle_ignored": 0.0, "speed_feedback": 0.0}
     if data["version"] < 5:
         data |= {"current_limit": NO_CURRENT_LIMIT, "output_offset": 0.0}
+    if data["version"] < 6:
+        data["pulse_sag"] = 0.0
     if data.get("law") not in LAWS:
         raise ValueError(f"{name}: no control law {data.get('law')!r}; available: {', '.join(LAWS)}")
     if data.get("contact") not in CONTACTS:
@@ -372,12 +374,13 @@ class TorchServo:
         """
         n = self.numbers
         on, supply, falling, unlimited = self._arrived
-        resistance = n["resistance"]
-        per_emf = n["torque_constant"] ** 2 / resistance
+        per_emf = n["torque_constant"] ** 2 / self._passed
         feedback = self._acting_share * falling * on * n["torque_constant"]
         held = ~unlimited & (self.duty_cycle.abs() < n["output_limit"] * on)
-        driven = torch.where(held, 0.0, on) + (1.0 - on) * n["release_braking"]
-        voltage = per_emf * driven + torch.where(unlimited, feedback, 0.0) * supply / resistance
+        released = (1.0 - on) * n["release_braking"] * n["torque_constant"] ** 2 / n["resistance"]
+        dropped = torch.where(self._passed > n["resistance"], n["pulse_sag"] * self.current.abs(), 0.0)
+        output = torch.where(unlimited, feedback, 0.0) * (supply - dropped) / self._passed
+        voltage = per_emf * torch.where(held, 0.0, on) + released + output
         damping = torch.where(self._is_current, torch.where(unlimited, feedback, per_emf), voltage)
         return torch.where(self._is_coast, 0.0, damping)
 
@@ -665,19 +668,23 @@ class TorchServo:
         some_supply = torch.clamp(supply, min=1e-9)
         is_voltage = ~(self._is_coast | self._is_current)
         allowed = torch.where(is_voltage, _held_back(n, output, some_supply, emf), output)
-        driven = (allowed * supply - emf) / resistance
+        drawing = allowed * (allowed * supply - emf) > 0.0
+        self._passed = resistance + torch.where(drawing, n["pulse_sag"] * allowed.abs(), 0.0)
+        driven = (allowed * supply - emf) / self._passed
         if "coast" in self._laws:
             driven = torch.where(self._is_coast, self._coast_current(output, some_supply, emf), driven)
         current = on * driven - (1.0 - on) * n["release_braking"] * emf / resistance
         duty = allowed * on
         if "current" in self._laws:
             # Eq. (14): the bridge may be unable to hold the current against the back-EMF.
-            held = torch.maximum(output * on, (-supply - emf) / resistance)
-            held = torch.minimum(held, (supply - emf) / resistance)
+            at_limit = resistance + torch.where(emf.abs() < supply, n["pulse_sag"], 0.0)
+            held = torch.maximum(output * on, (-supply - emf) / at_limit)
+            held = torch.minimum(held, (supply - emf) / at_limit)
             current = torch.where(self._is_current, held, current)
             # Within ±1 by the limits above; without a supply voltage only rounding errors would remain.
-            share = torch.clamp((held * resistance + emf) / some_supply, -1.0, 1.0) * (supply > 0.0)
+            share = torch.clamp(_duty_for(n, held, some_supply, emf), -1.0, 1.0) * (supply > 0.0)
             duty = torch.where(self._is_current, share, duty)
+            self._passed = torch.where(self._is_current, at_limit, self._passed)
         return current, duty
 
     def _coast_current(self, duty: torch.Tensor, supply: torch.Tensor, emf: torch.Tensor) -> torch.Tensor:
@@ -687,7 +694,8 @@ class TorchServo:
         towards −(U + e)/R, until it is zero or the next period starts. e is the back-EMF along the drive.
         """
         n = self.numbers
-        resistance, inductance, period = n["resistance"], n["inductance"], n["pwm_period"]
+        inductance, period = n["inductance"], n["pwm_period"]
+        resistance = n["resistance"] + n["pulse_sag"] * duty.abs()
         direction = torch.where(duty >= 0.0, torch.ones_like(duty), -torch.ones_like(duty))
         share = torch.clamp(duty.abs(), max=1.0)
         emf_along = direction * emf
@@ -721,9 +729,17 @@ def _held_back(
     n: Mapping[str, torch.Tensor], duty: torch.Tensor, supply: torch.Tensor, emf: torch.Tensor
 ) -> torch.Tensor:
     """Return the duty cycle to which a current limit changes that of a voltage law, as far as the bridge can."""
-    span = n["current_limit"] * n["resistance"]
-    allowed = torch.minimum(torch.maximum(duty, (emf - span) / supply), (emf + span) / supply)
-    return _clip(allowed, n["output_limit"])
+    least, most = (_duty_for(n, side * n["current_limit"], supply, emf) for side in (-1.0, 1.0))
+    return _clip(torch.minimum(torch.maximum(duty, least), most), n["output_limit"])
+
+
+def _duty_for(
+    n: Mapping[str, torch.Tensor], current: torch.Tensor, supply: torch.Tensor, emf: torch.Tensor
+) -> torch.Tensor:
+    """Return the duty cycle that drives a current [A]; emf, supply in V."""
+    voltage = current * n["resistance"] + emf
+    dropped = torch.where(voltage * current > 0.0, n["pulse_sag"] * current.abs(), 0.0)
+    return voltage / torch.clamp(supply - dropped, min=1e-9)
 
 
 def _clip(value: torch.Tensor, limit: torch.Tensor) -> torch.Tensor:

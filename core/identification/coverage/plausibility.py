@@ -199,6 +199,7 @@ def supply_findings(recordings: Sequence[Recording]) -> list[Finding]:
         return []
     text = (
         f"the supply voltage of {named_runs([*found], len(recordings))} alternates by {max(found.values()):.1f} V from "
-        "sample to sample: it is read within the periods of the bridge, so its median is used and the sag is fitted"
+        "sample to sample: it is read within the periods of the bridge, so its median is used, and the sag of a supply "
+        "that nothing buffers is fitted"
     )
     return [Finding(kind="alternating_supply", severity="note", runs=(*found,), text=text, remedy="")]

@@ -18,7 +18,7 @@ from core.base.words import counted
 from core.identification.coverage.excitation import AT_LIMIT
 from core.identification.request import IdentificationRequest
 from core.motion.recording import MOTOR_CHANNELS, Recording
-from core.motion.simulation import measures_supply
+from core.motion.simulation import supply_alternation
 from core.servo.actuator import COMMANDS
 from core.servo.catalogue import load_servo
 from core.servo.model import ServoModel
@@ -72,9 +72,10 @@ def suited(request: IdentificationRequest, recordings: Sequence[Recording]) -> I
     """Return the request adapted to these recordings.
 
     Its command is that of the runs, or the measured channel to drive from. A command path without an angle lacks some
-    terms. A measured supply voltage includes the sag, so the usual command path then needs no term for it. A gain ratio
-    that the logged duty cycle shows is held, unless the request holds it or gives its bounds: a fit of positions hardly
-    tells it from k_t and R.
+    terms. A measured supply voltage includes the sag, so the usual command path then needs no term for it; one that
+    alternates shows that nothing buffers the supply, which then sags by the motor's current, not by that of the supply.
+    A gain ratio that the logged duty cycle shows is held, unless the request holds it or gives its bounds: a fit of
+    positions hardly tells it from k_t and R.
 
     Raises:
         UnusableRuns: The runs are commanded in different ways.
@@ -92,11 +93,14 @@ def suited(request: IdentificationRequest, recordings: Sequence[Recording]) -> I
     given = {name for name, *_ in (*request.frozen, *request.bounds)}
     if "error_gain_ratio" not in given and (ratio := measured_gain_ratio(recordings)) > 0.0:
         request = replace(request, frozen=(*request.frozen, ("error_gain_ratio", ratio)))
-    logged = [run for run in recordings if "supply_voltage" in run.channels]
-    measured = request.supply == "logged" and logged and all(measures_supply(run) for run in logged)
-    if not measured or set(request.command_path) != set(COMMAND_PATH_TERMS):
+    if not set(COMMAND_PATH_TERMS) <= set(request.command_path):
         return request
-    return replace(request, command_path=tuple(term for term in request.command_path if term != "supply_sag"))
+    pulsed = any(supply_alternation(run) for run in recordings)
+    measured = request.supply == "logged" and any("supply_voltage" in run.channels for run in recordings)
+    if not (pulsed or measured):
+        return request
+    kept = [term for term in request.command_path if term != "supply_sag" or term in given]
+    return replace(request, command_path=(*kept, "pulse_sag") if pulsed else tuple(kept))
 
 
 def measured_gain_ratio(recordings: Sequence[Recording]) -> float:

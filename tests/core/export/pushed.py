@@ -24,6 +24,7 @@ PATH = {
     "output_offset": 0.02,
     "pwm_lag": 0.004,
     "supply_sag": 0.3,
+    "pulse_sag": 0.7,
     "release_braking": 0.4,
 }
 """6.55 and 2.35 steps of delay."""

@@ -62,6 +62,7 @@ COMMAND_PATH = (
     "output_offset",
     "pwm_lag",
     "supply_sag",
+    "pulse_sag",
     "release_braking",
 )
 STATES = 1000
@@ -264,6 +265,7 @@ class TestParity:
             "output_offset": 0.03,
             "pwm_lag": 0.002,
             "supply_sag": 0.3,
+            "pulse_sag": 0.7,
         }
         ranged |= {"release_braking": 0.4, "goal_slew": 3.7, "command_delay": 0.0123, "release_delay": 0.0047}
         model = catalogue_model(
@@ -289,12 +291,12 @@ class TestParity:
     @pytest.mark.parametrize("gate", QUADRATIC_GATES)
     def test_the_feedforward_is_ours(self, compiled, random, law, gate):
         code, tolerance = compiled
-        path = ("dead_band", "output_offset", "supply_sag")
+        path = ("dead_band", "output_offset", "supply_sag", "pulse_sag")
         model = drawn_model(
             random,
             gate=gate,
             command_path=path,
-            values={"dead_band": 0.01, "output_offset": 0.03, "supply_sag": 0.2},
+            values={"dead_band": 0.01, "output_offset": 0.03, "supply_sag": 0.2, "pulse_sag": 0.3},
             **LAW_MODELS[law],
         )
         tame = {name: 0.4 * value for name, value in model.values.items() if name.startswith("load_friction")}

@@ -36,6 +36,7 @@ FULL_PATH = {
     "output_offset": 0.02,
     "pwm_lag": 0.006,
     "supply_sag": 0.4,
+    "pulse_sag": 0.7,
     "release_braking": 0.6,
 }
 

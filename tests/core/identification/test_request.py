@@ -17,7 +17,7 @@ from core.identification.request import search_template, tunable_parameters
 from core.identification.runs.conditions import suited
 from core.identification.search.study import StudyRecord, search_settings
 from core.motion.recording import Recording
-from core.motion.simulation import measures_supply, supply_of
+from core.motion.simulation import supply_alternation, supply_of
 from core.servo.bench import Bench
 from core.servo.catalogue import load_servo, new_servo_text
 from core.servo.model import MOST_SUBSTEPS, ServoModel, build_model, with_contact
@@ -326,14 +326,20 @@ def with_channels(runs, **made):
 
 
 def test_a_supply_that_alternates_with_the_bridge_is_no_measurement() -> None:
-    """As an XL330's: the fit takes the median, and has a sag."""
+    """As an XL330's: the fit takes the median, and nothing buffers its supply."""
     runs = with_channels(recordings(), supply_voltage=lambda run: 11.5 + 0.8 * (np.arange(run.samples) % 2))
-    assert suited(replace(SMALL, command_path=COMMAND_PATH_TERMS), runs).command_path == COMMAND_PATH_TERMS
+    usual = tuple(term for term in COMMAND_PATH_TERMS if term != "supply_sag")
+    for supply in ("logged", "header"):
+        request = replace(SMALL, command_path=COMMAND_PATH_TERMS, supply=supply)
+        assert suited(request, runs).command_path == (*usual, "pulse_sag")
+        assert suited(suited(request, runs), runs) == suited(request, runs)
+        held = replace(request, bounds=(("supply_sag", 0.0, 1.0),))
+        assert suited(held, runs).command_path == (*COMMAND_PATH_TERMS, "pulse_sag")
     assert set(supply_of(runs[0])) == {np.median(runs[0].channels["supply_voltage"])}
     released = [
         replace(run, channels={**run.channels, "torque_enable": np.zeros(run.samples, dtype=bool)}) for run in runs
     ]
-    assert measures_supply(released[0])
+    assert not supply_alternation(released[0])
 
 
 def duty(run, ratio=1.0, offset=0.0, noise=0.0003):
