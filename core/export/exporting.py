@@ -14,7 +14,7 @@ from typing import Any
 from core.base.errors import ExportError
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, named, settings_of
 from core.export.files import add_notes, move_files, state_check
-from core.export.notes import command_notes, fidelity, step_notes, zero_notes
+from core.export.notes import command_notes, fidelity, gain_notes, step_notes, zero_notes
 from core.export.references import default_bench
 from core.export.targets import TARGETS
 from core.servo.actuator import COMMANDS
@@ -76,7 +76,7 @@ def export_model(
         first = [fidelity(model, held.contact)] if drives and not result.approximated else []
         notes = command_notes(model)
         if drives:
-            notes += [*zero_notes(model), *step_notes(model, bench, settings)]
+            notes += [*zero_notes(model), *gain_notes(model, settings), *step_notes(model, bench, settings)]
         if model.carried_over:
             notes.append(model.carried_over)
         if first or notes:

@@ -14,6 +14,7 @@ import numpy as np
 
 from core.export.approximation import Approximation, Form
 from core.export.references import SAMPLE, bench_grid, command_scale, converged_positions, own_motion
+from core.practice.reach import REACH, fitted_to, lacks
 from core.servo.actuator import COMMANDS, FAST_DECAY
 from core.servo.bench import Bench
 from core.servo.model import ServoModel
@@ -72,6 +73,13 @@ def command_notes(model: ServoModel) -> list[str]:
         f"Commands are not angles: wherever these files and programs speak of goals, give {command.words} "
         f"[{command.unit}]. The servo's gains have no effect."
     ]
+
+
+def gain_notes(model: ServoModel, settings: ServoSettings) -> list[str]:
+    """Say that an export has a gain beyond those of the fit; shipped models do not say which these were."""
+    found = lacks(model, 0.0, settings.kp, 0.0, False) if REACH in model.provenance else ()
+    beyond = [lack for lack in found or () if lack.kind == "kp"] if model.control.command == "position" else []
+    return [f"{fitted_to(model)} {lack.fitted}, and this export has {lack.here}: it may err more." for lack in beyond]
 
 
 def settings_note(model: ServoModel, settings: ServoSettings) -> str:

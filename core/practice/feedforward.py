@@ -402,8 +402,8 @@ def _output(law: Law, row: Array, supply: float, torque: Array, velocity: Array)
     voltage = current * row[Slot.RESISTANCE] + emf
     draws = voltage * current > 0.0
     drawn = np.where(draws, row[Slot.SUPPLY_SAG] * current * voltage, 0.0)
-    supply = supply - np.where(draws, row[Slot.PULSE_SAG] * np.abs(current), 0.0)
-    return 2.0 * voltage / (supply + np.sqrt(np.maximum(supply * supply - 4.0 * drawn, 0.0)))
+    left = supply - np.where(draws, row[Slot.PULSE_SAG] * np.abs(current), 0.0)
+    return 2.0 * voltage / (left + np.sqrt(np.maximum(left * left - 4.0 * drawn, 0.0)))
 
 
 def _coast_duty(row: Array, supply: float, current: Array, emf: Array) -> Array:

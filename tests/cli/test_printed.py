@@ -130,7 +130,7 @@ SCORES = (
 
 def test_evaluate(printed, stub, session, capsys) -> None:
     stub("core.identification.evaluate.evaluate", Evaluation(mean_mae=0.0125, mean_rmse=0.0375, runs=SCORES))
-    stub("core.identification.evidence.extrapolation.saturated_beyond", "beyond what was seen")
+    stub("core.identification.evidence.extrapolation.used_beyond", "beyond what was seen")
     words = ["evaluate", session, "--model", "xl330:m2"]
     run(*words)
     heads, *rows = printed()

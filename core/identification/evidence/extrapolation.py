@@ -13,6 +13,7 @@ from core.identification.coverage.excitation import excitation_of
 from core.identification.coverage.findings import named_runs
 from core.identification.search.objective import Batch
 from core.motion.recording import Recording
+from core.practice.reach import REACH, Lack, fitted_to, run_lacks
 from core.servo.bench import Bench
 from core.servo.model import ServoModel
 
@@ -88,6 +89,23 @@ def _apart(model: ServoModel, matrix: Array, runs: Sequence[Recording], options:
         return np.abs(motions - motions[:, :1]).mean(axis=0)
 
     return float(np.mean(Batch(model, runs, **options).residuals(matrix, distances), axis=0).max())
+
+
+def used_beyond(model: ServoModel, recordings: Sequence[Recording]) -> str:
+    """Return where runs are beyond those of the fit: load, gain, speed, release, temperature, saturation; "" if not."""
+    beyond: dict[str, list[tuple[str, Lack]]] = {}
+    for run in recordings if REACH in model.provenance else ():
+        for lack in run_lacks(model, run) or ():
+            beyond.setdefault(lack.kind, []).append((run.id, lack))
+    found: list[str] = []
+    for kind, each in beyond.items():
+        values = sorted((lack for _, lack in each), key=lambda lack: lack.value)
+        ends = " to ".join(dict.fromkeys(lack.here for lack in (values[0], values[-1])))
+        verb = {"released": "has" if len(each) == 1 else "have"}.get(kind, "is at" if len(each) == 1 else "are at")
+        runs = named_runs([run for run, _ in each], len(recordings))
+        found.append(f"{values[0].fitted}, and {runs} {verb} {ends}")
+    reach = f"{fitted_to(model)} {'; '.join(found)}: it may err more there" if found else ""
+    return "; ".join(filter(None, (reach, saturated_beyond(model, recordings))))
 
 
 def saturated_share(recordings: Sequence[Recording]) -> float:

@@ -11,7 +11,16 @@ from core.export.contract import Check, ExportResult
 from core.export.drives.carrying import Carried
 from core.export.drives.fit import torque_law
 from core.export.files import README, add_notes, readme_section, state_check, write_files
-from core.export.notes import bristle_notes, fit_notes, lead_note, settings_note, step_notes, zero_comment, zero_notes
+from core.export.notes import (
+    bristle_notes,
+    fit_notes,
+    gain_notes,
+    lead_note,
+    settings_note,
+    step_notes,
+    zero_comment,
+    zero_notes,
+)
 from core.export.references import GridRun
 from core.export.targets.bam_json import firmware
 from core.fleet.agreement import Agreement
@@ -27,6 +36,7 @@ from core.fleet.randomisation.files import (
     native_spread,
 )
 from core.fleet.spread import MEAN, Spread, mean_model
+from core.practice.reach import REACH
 from core.servo.bench import Bench
 from core.servo.model import with_contact
 from core.servo.settings import ServoSettings
@@ -68,6 +78,17 @@ def test_a_servos_zero_is_added_to_its_goal_and_subtracted_from_its_reading(offs
     [note] = zero_notes(replace(load_model("mx106", "m1"), parameters=parameters))
     assert f"reads 0, its shaft is at {offset:g} rad" in note
     assert f"moves to its goal {offset:+g} rad and reads the joint's angle {-offset:+g} rad" in note
+
+
+@pytest.mark.parametrize(("kp", "said"), [(8.0, ""), (32.0, ""), (64.0, "kp 64"), (4.0, "kp 4")])
+def test_a_gain_beyond_those_of_the_fit_is_noted(kp, said):
+    reach = {"speed": 5.0, "load": [0.1, 0.5], "kp": [8.0, 32.0], "released": True}
+    fitted = replace(MODEL, provenance={REACH: reach, "train": ["a", "b"]})
+    notes = gain_notes(fitted, fitted.default_settings(kp))
+    assert notes == (
+        [f"M6 was fitted to 2 runs at kp 8 to 32, and this export has {said}: it may err more."] if said else []
+    )
+    assert not gain_notes(MODEL, MODEL.default_settings(kp))
 
 
 def test_a_comment_states_a_servos_zero_in_radians_and_degrees():

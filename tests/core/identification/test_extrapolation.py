@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.identification.evidence import extrapolation
-from core.identification.evidence.extrapolation import disagreement, saturated_beyond, saturated_share
+from core.identification.evidence.extrapolation import disagreement, saturated_beyond, saturated_share, used_beyond
 from core.motion.recording import Recording
 from core.practice.reach import REACH, beyond_reach, reach_of
 from core.servo.bench import Bench
@@ -38,6 +38,10 @@ def run(model: ServoModel, kp: float, trajectory: str = "sin_time_square") -> Re
     made = recorded(model, trajectory, kp=kp, name=f"kp{kp:g}", duration=4.0)
     made.channels["position"] += RIPPLE * np.sin(50.0 * made.time)
     return made
+
+
+def with_temperature(recording: Recording, degrees: float) -> Recording:
+    return replace(recording, channels={**recording.channels, "temperature": np.full(recording.samples, degrees)})
 
 
 def test_where_fits_that_are_as_good_here_move_apart_is_told() -> None:
@@ -94,6 +98,32 @@ def test_a_model_knows_motions_as_fast_as_heavy_and_as_stiff_as_those_of_its_fit
     assert "kp 8 to 16" in beyond_reach(fitted, load, 32.0, 0.0, False)
     assert "rad/s" in beyond_reach(fitted, load, 8.0, 1.5 * reach["speed"], False)
     assert "without a release" in beyond_reach(fitted, load, 8.0, 0.0, True)
+
+
+def test_an_evaluation_names_every_kind_of_run_that_the_fit_had_not() -> None:
+    model = load_model("mx106", "m1")
+    calm = with_temperature(run(model, 8.0), 30.0)
+    fitted = replace(model, provenance={REACH: reach_of([calm]), "train": [calm.id], "saturated_share": 0.0})
+    assert used_beyond(fitted, [calm, with_temperature(calm, 38.0)]) == used_beyond(model, [calm]) == ""
+    stiff = replace(calm, id="stiff", settings=replace(calm.settings, kp=32.0))
+    hot = replace(with_temperature(calm, 45.0), id="hot")
+    heavy = replace(calm, id="heavy", bench=Bench(mass=1.5, length=0.15))
+    enable = np.r_[np.ones(calm.samples - 1), 0.0]
+    released = replace(calm, id="released", channels={**calm.channels, "torque_enable": enable})
+    fast = replace(calm, id="fast", channels={**calm.channels, "time": 0.5 * calm.time})
+    for seen, words in {
+        stiff: "at kp 8, and run stiff is at kp 32",
+        hot: "at 30 °C, and run hot is at 45 °C",
+        heavy: "at 0.74 N·m, and run heavy is at 2.2 N·m",
+        released: "without a release, and run released has a release",
+        fast: "and run fast is at",
+    }.items():
+        assert f"M1 was fitted to 1 run {words}" in used_beyond(fitted, [calm, seen]).replace(
+            f"at up to {reach_of([calm])['speed']:.2g} rad/s, ", ""
+        )
+    together = used_beyond(fitted, [stiff, hot, heavy, released, calm])
+    assert all(word in together for word in ("at kp 8,", "at 30 °C", "N·m", "without a release"))
+    assert together.count("M1 was fitted to") == 1
 
 
 @pytest.mark.parametrize("provenance", [{}, {REACH: {"speed": "fast"}}, {REACH: 3}])

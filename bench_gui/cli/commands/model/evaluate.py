@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> None:
     from core.base.sealed import EDITED
     from core.identification.coverage.causes import unexplained
     from core.identification.evaluate import evaluate, step_warning
-    from core.identification.evidence.extrapolation import saturated_beyond
+    from core.identification.evidence.extrapolation import used_beyond
     from core.identification.runs.grouping import group_runs
     from core.servo.model import EDITED_ENTRY
     from sessions import Session
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> None:
     unstable = step_warning(model, recordings, dt=arguments.dt, supply=arguments.supply)
     errors = [run.mae for run in result.runs]
     cause = unexplained(model, recordings, errors, supply=arguments.supply, threads=arguments.threads)
-    doubts = (edited, unstable, saturated_beyond(model, recordings), "" if cause is None else str(cause))
+    doubts = (edited, unstable, used_beyond(model, recordings), "" if cause is None else str(cause))
     warning = "; ".join(filter(None, doubts))
     if arguments.plot:
         _plot(arguments, model, recordings, result)
