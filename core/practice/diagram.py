@@ -187,7 +187,7 @@ def self_locking(model: ServoModel, velocity: ArrayLike = 0.0) -> NDArray[np.boo
 def peak_torque(model: ServoModel) -> float:
     """Return the largest motor torque at standstill and nominal supply voltage [N·m]."""
     stall_current = model.supply_voltage / model.values["R"]
-    limit = model.control.output_limit
+    limit = model.output_limit
     current = min(limit, stall_current) if model.control.law == "current" else limit * stall_current
     current = min(current, model.control.current_limit or math.inf)
     return model.values["kt"] * current

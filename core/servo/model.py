@@ -296,6 +296,11 @@ class ServoModel(Tabular):
         shortest = self.control_period(settings) if period is None or period.frozen else period.lower
         return max(1, math.ceil(interval / min(self.step, shortest or math.inf) - 1e-6))
 
+    @property
+    def output_limit(self) -> float:
+        """Largest output of the control law [duty cycle or A]."""
+        return self.control.output_limit * self.values.get("output_limit_ratio", 1.0)
+
     def rows(self, matrix: np.ndarray | None = None) -> np.ndarray:
         """Return kernel rows that are not yet bound to a bench.
 

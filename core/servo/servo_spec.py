@@ -128,7 +128,7 @@ class ServoSpec:
     ) -> ParameterSet:
         """Return the parameters of a model of this servo, with start values and bounds scaled to its ratings."""
         control = self.commanded_by(command)
-        return ParameterSet(
+        found = ParameterSet(
             [
                 *motor_parameters(self.motor, control.drive),
                 *friction_parameters(friction, self.stall_torque, self.no_load_speed, contact),
@@ -136,6 +136,11 @@ class ServoSpec:
                 *command_path_parameters(command_path, self.no_load_speed, command),
             ]
         )
+        limit = found.get("output_limit_ratio")
+        if limit is not None and control.law == "voltage":
+            # No duty cycle is above 1.
+            found = found.with_bounds({limit.name: (limit.lower, min(limit.upper, 1.0 / control.output_limit))})
+        return found
 
 
 def parse_servo(text: str, source: str = "servo file") -> ServoSpec:

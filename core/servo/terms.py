@@ -118,6 +118,11 @@ COMMAND_PATH: Mapping[str, Term] = {
         title="offset of the output", slots=(Slot.OUTPUT_OFFSET,), start=0.005, upper=0.1, limits=(0.0, 1.0),
         neutral=0.0, evidence="dead_band",
     ),
+    "output_limit_ratio": Term(
+        symbol="λ", unit="1", description="actual over nominal limit of the output", title="limit of the output",
+        slots=(Slot.OUTPUT_LIMIT,), scales=True, start=1.0, lower=0.5, upper=1.2, positive=True, neutral=1.0,
+        evidence="sag",
+    ),
     "pwm_lag": Term(
         symbol="τ_p", unit="s", description="first-order lag of duty cycle or current", title="lag of the duty cycle",
         slots=(Slot.PWM_LAG,), start=0.002, upper=0.05, neutral=0.0, evidence="delay",
@@ -158,13 +163,13 @@ SPEED_LOOP: Mapping[str, Term] = {
 }  # fmt: skip
 """Gains of a servo that is commanded by a speed, scaled by its output limit and no-load speed."""
 
-_BY_NAME = ("control_period", "output_offset", "pulse_sag")
+_BY_NAME = ("control_period", "output_offset", "output_limit_ratio", "pulse_sag")
 COMMAND_PATH_TERMS = tuple(name for name in COMMAND_PATH if name not in _BY_NAME)
 """Command path terms of an identification unless others are requested.
 
 The servo's file gives the control period, and without integral or derivative gain hardly a recording shows it. Only
-Feetech's servos are known to have an output offset, and only a logged supply that alternates with the bridge shows an
-unbuffered one, see `suited`.
+Feetech's servos are known to have an output offset, the servo's file gives the limit of the output, and only a logged
+supply that alternates with the bridge shows an unbuffered one, see `suited`.
 """
 
 FRICTION: Mapping[str, Term] = {

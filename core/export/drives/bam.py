@@ -26,7 +26,7 @@ from core.servo.bench import Bench
 from core.servo.model import ServoModel, with_contact, without_terms
 from core.servo.settings import ServoSettings
 
-KEPT = ("command_delay", "error_gain_ratio", "supply_sag", "pulse_sag")
+KEPT = ("command_delay", "error_gain_ratio", "output_limit_ratio", "supply_sag", "pulse_sag")
 """Command path terms that the drives have."""
 API = "NewtonBamDriveAPI"
 LOADS = tuple(f"load_friction_{side}{kind}" for kind in ("", "_stribeck", "_quad") for side in ("motor", "external"))
@@ -49,7 +49,7 @@ def motor_of(held: ServoModel) -> dict[str, str | float]:
         "kt": values["kt"],
         "resistance": values["R"],
         "error_gain": held.control.error_gain * values.get("error_gain_ratio", 1.0),
-        "max_pwm": held.control.output_limit,
+        "max_pwm": held.output_limit,
         "max_current": 0.0,
         **{name: values[name] for name in ("friction_base", "friction_viscous", *STRIBECK, *LOADS) if name in values},
     }
@@ -135,7 +135,7 @@ def in_drive(model: ServoModel, bench: Bench, settings: ServoSettings) -> Carrie
 
 
 def _limits(held: ServoModel) -> Limits:
-    return Limits(duty=held.control.output_limit, sag=_sag_gain(held))
+    return Limits(duty=held.output_limit, sag=_sag_gain(held))
 
 
 def isaaclab_text(held: ServoModel, settings: ServoSettings, timestep: float) -> str:

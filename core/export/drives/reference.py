@@ -93,7 +93,7 @@ def as_reference_drive(model: ServoModel, bench: Bench, settings: ServoSettings)
     error_gain, largest_duty, current_limit = FIRMWARE[model.servo]
     if math.isfinite(current_limit):
         lost.append(f"a motor without its current limit of {current_limit:g} A")
-    if not math.isclose(largest_duty, model.control.output_limit):
+    if not math.isclose(largest_duty, model.output_limit):
         lost.append(f"a largest duty cycle other than {largest_duty:g}")
     terms = [name for name in model.command_path if name != "error_gain_ratio"]
     control = replace(model.control, drive=SLOW_DECAY)

@@ -47,6 +47,10 @@ SAME_GAIN, NOMINAL_GAIN = 0.03, 0.02
 """Largest relative distance of the quartiles of the gain ratios of one servo's runs, and the distance from 1 within
 which the ratio is 1: a digital control law has no scatter."""
 
+ASKED, FEWEST_AT_LIMIT, SAME_LIMIT = 1.1, 20, 0.005
+"""Multiple of the largest duty cycle for which the law must ask, the fewest such samples that show a limit of the
+output, and the smallest relative distance from the nominal limit that counts."""
+
 FEW_RUNS = 3
 
 IMPORT_AGAIN = "import them again with a column torque_enable, 0 while the motor is released"
@@ -74,8 +78,8 @@ def suited(request: IdentificationRequest, recordings: Sequence[Recording]) -> I
     Its command is that of the runs, or the measured channel to drive from. A command path without an angle lacks some
     terms. A measured supply voltage includes the sag, so the usual command path then needs no term for it; one that
     alternates shows that nothing buffers the supply, which then sags by the motor's current, not by that of the supply.
-    A gain ratio that the logged duty cycle shows is held, unless the request holds it or gives its bounds: a fit of
-    positions hardly tells it from k_t and R.
+    A gain ratio and a limit of the output that the logged duty cycle shows are held, unless the request holds them or
+    gives their bounds: a fit of positions hardly tells the ratio from k_t and R.
 
     Raises:
         UnusableRuns: The runs are commanded in different ways.
@@ -93,6 +97,8 @@ def suited(request: IdentificationRequest, recordings: Sequence[Recording]) -> I
     given = {name for name, *_ in (*request.frozen, *request.bounds)}
     if "error_gain_ratio" not in given and (ratio := measured_gain_ratio(recordings)) > 0.0:
         request = replace(request, frozen=(*request.frozen, ("error_gain_ratio", ratio)))
+    if "output_limit_ratio" not in given and (limit := measured_limit_ratio(recordings)) != 1.0:
+        request = replace(request, frozen=(*request.frozen, ("output_limit_ratio", limit)))
     if not set(COMMAND_PATH_TERMS) <= set(request.command_path):
         return request
     pulsed = any(supply_alternation(run) for run in recordings)
@@ -119,27 +125,54 @@ def measured_gain_ratios(recordings: Sequence[Recording]) -> dict[str, float]:
     return {run.id: ratio for run in recordings if math.isfinite(ratio := _gain_ratio(run))}
 
 
+def measured_limit_ratio(recordings: Sequence[Recording]) -> float:
+    """Return the actual over the nominal limit of the output that logged duty cycles show; 1 if they show no other.
+
+    Samples at the largest duty cycle of all, where the law asks for more, show a limit.
+    """
+    each = [(run, seen) for run in recordings if (seen := _asked_and_measured(run)) is not None]
+    largest = max((float(np.abs(duty).max(initial=0.0)) for _, (_, duty) in each), default=0.0)
+    held = sum(
+        int(np.count_nonzero((np.abs(asked) > ASKED * largest) & (np.abs(duty) > AT_LIMIT * largest)))
+        for _, (asked, duty) in each
+    )
+    if not largest or held < FEWEST_AT_LIMIT:
+        return 1.0
+    ratio = largest / load_servo(each[0][0].settings.servo).control.output_limit
+    return 1.0 if abs(ratio - 1.0) < SAME_LIMIT else round(ratio, 4)
+
+
+def _asked_and_measured(run: Recording) -> tuple[Array, Array] | None:
+    """Return the duty cycles that a proportional law asks for and the logged ones, while driven; None without these."""
+    law, settings, duty = load_servo(run.settings.servo).control, run.settings, run.channels.get("duty_cycle")
+    proportional = not (settings.ki * law.integral_ratio or settings.kd * law.derivative_ratio)
+    if duty is None or run.command.kind != "position" or law.law != "voltage" or not proportional:
+        return None
+    driven = run.torque_enable & np.isfinite(duty)
+    return settings.kp * law.error_gain * (run.goal - run.position)[driven], duty[driven]
+
+
 def _gain_ratio(run: Recording) -> float:
     """Return the gain ratio of a run; NaN if it is not known.
 
     A duty cycle of another moment than the position and the goal adds a part proportional to their speeds, an offset of
     the output one in the error's direction.
     """
-    law, settings, duty = load_servo(run.settings.servo).control, run.settings, run.channels.get("duty_cycle")
-    proportional = not (settings.ki * law.integral_ratio or settings.kd * law.derivative_ratio)
-    if duty is None or run.command.kind != "position" or law.law != "voltage" or not proportional or not settings.kp:
+    seen = _asked_and_measured(run)
+    if seen is None or not len(seen[1]):
         return math.nan
-    error = run.goal - run.position
-    causes: Array = np.column_stack(
-        [error, np.sign(error), np.gradient(run.goal, run.time), np.gradient(run.position, run.time)]
-    )
-    below = run.torque_enable & (np.abs(duty) < AT_LIMIT * law.output_limit) & (duty != 0.0)
-    shown, causes = duty[below] / (settings.kp * law.error_gain), causes[below]
-    if len(shown) < FEWEST_OF_GAIN or not causes[:, 0].any():
+    asked, duty = seen
+    driven = run.torque_enable & np.isfinite(run.channels["duty_cycle"])
+    goal_speed, speed = (np.gradient(values, run.time)[driven] for values in (run.goal, run.position))
+    causes: Array = np.column_stack([asked, np.sign(asked), goal_speed, speed])
+    limit = min(load_servo(run.settings.servo).control.output_limit, float(np.abs(duty).max()))
+    below = (np.abs(duty) < AT_LIMIT * limit) & (duty != 0.0)
+    duty, causes = duty[below], causes[below]
+    if len(duty) < FEWEST_OF_GAIN or not causes[:, 0].any():
         return math.nan
-    found, *_ = np.linalg.lstsq(causes, shown, rcond=None)
-    rest = shown - causes @ found
-    variance = float(rest @ rest) / (len(shown) - len(found)) * float(np.linalg.pinv(causes.T @ causes)[0, 0])
+    found, *_ = np.linalg.lstsq(causes, duty, rcond=None)
+    rest = duty - causes @ found
+    variance = float(rest @ rest) / (len(duty) - len(found)) * float(np.linalg.pinv(causes.T @ causes)[0, 0])
     return float(found[0]) if math.sqrt(variance) < KNOWN_GAIN * abs(float(found[0])) else math.nan
 
 

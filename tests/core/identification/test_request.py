@@ -359,6 +359,36 @@ def test_the_gain_ratio_that_the_duty_cycle_shows_is_held(ratio: float, offset: 
     assert dict(suited(replace(SMALL, frozen=(("R", 2.0),)), runs).frozen) == {"R": 2.0, "error_gain_ratio": found}
 
 
+@pytest.mark.parametrize("limit", [0.5, 0.9, 1.0])
+def test_the_limit_of_the_output_that_the_duty_cycle_shows_is_held(limit: float) -> None:
+    """The servo file says 0.9625; where nothing reaches a limit, the file is believed."""
+    law = load_servo(SERVO).control
+    made = recorded(load_model(SERVO, "m1"), "sin_time_square", Bench(mass=2.0, length=0.15), 64.0, name="stiff")
+
+    def limited(run: Recording) -> np.ndarray:
+        return np.clip(run.settings.kp * law.error_gain * (run.goal - run.position), -limit, limit)
+
+    runs = with_channels((*recordings(), made), duty_cycle=limited)
+    found = dict(suited(replace(SMALL, command_path=COMMAND_PATH_TERMS), runs).frozen)
+    assert found["output_limit_ratio"] == pytest.approx(limit / law.output_limit, rel=1e-3)
+    calm = with_channels(recordings(), duty_cycle=lambda run: 0.2 * duty(run, noise=0.0))
+    assert "output_limit_ratio" not in dict(suited(SMALL, calm).frozen)
+    given = replace(SMALL, bounds=(("output_limit_ratio", 0.8, 1.0),))
+    assert "output_limit_ratio" not in dict(suited(given, runs).frozen)
+
+
+def test_a_limit_of_the_output_is_found_in_the_motion() -> None:
+    """1.0 where the servo file says 0.9625; a duty cycle above 1 is not searched."""
+    control = replace(load_servo(SERVO).control, output_limit=1.0)
+    truth = replace(load_model(SERVO, "m1"), control=control)
+    loaded = Bench(mass=2.0, length=0.15)
+    runs = [recorded(truth, "sin_time_square", loaded, kp, name=f"{kp:g}", duration=4.0) for kp in (16.0, 64.0)]
+    request = replace(SMALL, trials=None, command_path=("output_limit_ratio",))
+    found = identify(request, runs).results[0].model
+    assert found.parameters["output_limit_ratio"].upper == pytest.approx(1.0 / 0.9625)
+    assert found.output_limit == pytest.approx(1.0, abs=0.005)
+
+
 @pytest.mark.parametrize(
     ("change", "asked"),
     [

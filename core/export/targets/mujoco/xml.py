@@ -121,7 +121,7 @@ def _as_dcmotor(
             controller=numbers(*_controller(model, settings, timestep, syntax)),
         )
         if model.control.law == "current":
-            motor.set("saturation", numbers(kt * model.control.output_limit, 0.0, 0.0))
+            motor.set("saturation", numbers(kt * model.output_limit, 0.0, 0.0))
         delay = values.get("command_delay", 0.0)
         if delay > 0.0:
             motor.set("delay", numbers(delay))
