@@ -96,7 +96,9 @@ def suited(request: IdentificationRequest, recordings: Sequence[Recording]) -> I
         return replace(request, command_path=terms)
     given = {name for name, *_ in (*request.frozen, *request.bounds)}
     if "error_gain_ratio" not in given and (ratio := measured_gain_ratio(recordings)) > 0.0:
-        request = replace(request, frozen=(*request.frozen, ("error_gain_ratio", ratio)))
+        # A ratio of 1 needs no term.
+        if ratio != 1.0 or "error_gain_ratio" in request.command_path:
+            request = replace(request, frozen=(*request.frozen, ("error_gain_ratio", ratio)))
     if "output_limit_ratio" not in given and (limit := measured_limit_ratio(recordings)) != 1.0:
         request = replace(request, frozen=(*request.frozen, ("output_limit_ratio", limit)))
     if not set(COMMAND_PATH_TERMS) <= set(request.command_path):
