@@ -93,7 +93,7 @@ def evaluate(
         model: The model.
         recordings: The recordings.
         dt: Time between samples [s]. None: that of each recording.
-        supply: Supply voltage, see `core.motion.simulation.supply_of`.
+        supply: Supply voltage, see `core.motion.supply.supply_of`.
         threads: Number of threads. None: all processors.
 
     Raises:

@@ -384,13 +384,14 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
             wanted = acting * enable
             wanted = wanted + torque_share * (torque_command / kt - wanted) if torque_share > 0.0 else wanted
             limit_r = inverse_r
-            if full and leapfrog:
+            own_sag = sag if leapfrog else 0.0
+            if full:
                 # At full duty, the supply current passes the supply's resistance too.
-                limit_r = 1.0 / (resistance + sag + pulse) if abs(emf) < supply else inverse_r
+                limit_r = 1.0 / (resistance + own_sag + pulse) if abs(emf) < supply else inverse_r
             current = min(max(wanted, (-supply - emf) * limit_r), (supply - emf) * limit_r)
             drag = kt * feedback * enable * (1.0 - torque_share) if current == wanted else kt * kt * limit_r
-            if full and leapfrog:
-                supply = sagged_supply(supply, current, emf, resistance, sag, pulse)
+            if full:
+                supply = sagged_supply(supply, current, emf, resistance, own_sag, pulse)
             duty = (current * resistance + emf) / max(supply, 1e-9)
             tm = kt * current
         else:

@@ -86,7 +86,7 @@ def audit(
         model: Model fitted to these recordings or to others; its free parameters follow.
         recordings: The recordings.
         dt: Time between samples [s], see `Batch`.
-        supply: Supply voltage, see `core.motion.simulation.supply_of`.
+        supply: Supply voltage, see `core.motion.supply.supply_of`.
         threads: Number of threads. None: all processors.
 
     Raises:

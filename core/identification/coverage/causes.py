@@ -230,7 +230,7 @@ def standing_apart(
     Args:
         model: Fitted model.
         recordings: Its runs.
-        supply: Supply voltage, see `core.motion.simulation.supply_of`.
+        supply: Supply voltage, see `core.motion.supply.supply_of`.
         threads: Number of threads. None: all processors.
     """
     vectors = np.array([model.parameters.vector(), *_known(model)])
@@ -284,7 +284,7 @@ def explanation(
         model: Fitted model.
         recordings: Its runs.
         dt: Time between samples [s], see `Batch`.
-        supply: Supply voltage, see `core.motion.simulation.supply_of`.
+        supply: Supply voltage, see `core.motion.supply.supply_of`.
         threads: Number of threads. None: all processors.
         kinds: Kinds of causes to try.
         should_stop: Polled between fits.
@@ -350,7 +350,7 @@ def unexplained(
         model: The model.
         recordings: The recordings on which it errs.
         errors: Its mean absolute error on each of them [rad].
-        supply: Supply voltage, see `core.motion.simulation.supply_of`.
+        supply: Supply voltage, see `core.motion.supply.supply_of`.
         threads: Number of threads. None: all processors.
     """
     every, total = range(len(errors)), len(recordings)

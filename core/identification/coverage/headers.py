@@ -59,7 +59,7 @@ def audit_headers(
         model: Model of the recordings' servo.
         recordings: The recordings.
         dt: Time between samples [s], see `Batch`.
-        supply: Supply voltage, see `core.motion.simulation.supply_of`.
+        supply: Supply voltage, see `core.motion.supply.supply_of`.
         threads: Number of threads. None: all processors.
 
     Raises:

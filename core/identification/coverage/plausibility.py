@@ -21,7 +21,7 @@ from core.identification.coverage.doubts import REMEDIES, HeaderDoubt
 from core.identification.coverage.findings import Finding, Severity, named_runs
 from core.identification.runs.conditions import measured_gain_ratios
 from core.motion.recording import Recording
-from core.motion.simulation import supply_alternation
+from core.motion.supply import supply_alternation
 from core.servo.model import ServoModel
 from core.servo.parameters import Parameter
 from core.servo.shipped import load_model, shipped_models

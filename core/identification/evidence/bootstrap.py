@@ -52,7 +52,7 @@ def bootstrap(
         draws: Number of draws.
         seed: Random seed.
         dt: Time between samples [s], see `Batch`.
-        supply: Supply voltage, see `core.motion.simulation.supply_of`.
+        supply: Supply voltage, see `core.motion.supply.supply_of`.
         threads: Number of threads. None: all processors.
         prior: Prior of the fit.
         on_draw: Called with the number of complete draws.

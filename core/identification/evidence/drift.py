@@ -2,7 +2,7 @@
 
 Each run shows by its error at which level of friction, a factor on all of it, the model would follow it best. The
 logarithm of the level is taken for a stationary process of the time at which a run began (Ornstein-Uhlenbeck), so that
-runs near each other share a level and nobody divides them into sessions. Its spread and time constant, and the scatter
+runs near each other share a level without a division into sessions. Its spread and time constant, and the scatter
 of single runs, maximise the marginal likelihood (Rasmussen and Williams 2006, section 5.4.1). Single runs scatter by
 more than a normal distribution allows, so levels far from the median are drawn in (Huber 1964).
 """

@@ -114,7 +114,7 @@ def diagnose_residuals(
         model: The model.
         recordings: The recordings.
         dt: Time between samples [s], see `Batch`.
-        supply: Supply voltage, see `core.motion.simulation.supply_of`.
+        supply: Supply voltage, see `core.motion.supply.supply_of`.
         threads: Number of threads. None: all processors.
 
     Raises:

@@ -169,7 +169,7 @@ def judge(
         initial: Values with which its search started.
         recordings: Runs that it was fitted to.
         dt: Time between samples [s], see `Batch`.
-        supply: Supply voltage, see `core.motion.simulation.supply_of`.
+        supply: Supply voltage, see `core.motion.supply.supply_of`.
         threads: Number of threads. None: all processors.
         others: Other optima, (n_free,) each. Those that the runs cannot distinguish from this one, by the likelihood
             ratio, widen the intervals to include theirs.

@@ -127,7 +127,7 @@ def next_best(
         seed: Random seed of the draws.
         duration: Duration of each cell's run [s].
         dt: Sampling interval [s]. None: that of the recordings, or SAMPLING if there are none.
-        supply: Supply voltage, see `core.motion.simulation.supply_of`.
+        supply: Supply voltage, see `core.motion.supply.supply_of`.
         bench: Bench for what a cell leaves open, e.g. the arm. None: that of the last recording, or a default one.
         settings: Settings for what a cell leaves open, e.g. other gains. None: those of the last recording or the
             catalogue.

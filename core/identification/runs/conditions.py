@@ -18,7 +18,7 @@ from core.base.words import counted
 from core.identification.coverage.excitation import AT_LIMIT
 from core.identification.request import IdentificationRequest
 from core.motion.recording import MOTOR_CHANNELS, Recording
-from core.motion.simulation import supply_alternation
+from core.motion.supply import supply_alternation
 from core.servo.actuator import COMMANDS
 from core.servo.catalogue import load_servo
 from core.servo.model import ServoModel
@@ -79,7 +79,7 @@ def suited(request: IdentificationRequest, recordings: Sequence[Recording]) -> I
     terms. A measured supply voltage includes the sag, so the usual command path then needs no term for it; one that
     alternates shows that nothing buffers the supply, which then sags by the motor's current, not by that of the supply.
     A gain ratio and a limit of the output that the logged duty cycle shows are held, unless the request holds them or
-    gives their bounds: a fit of positions hardly tells the ratio from k_t and R.
+    gives their bounds: a fit of positions hardly separates the ratio from k_t and R.
 
     Raises:
         UnusableRuns: The runs are commanded in different ways.
@@ -95,10 +95,10 @@ def suited(request: IdentificationRequest, recordings: Sequence[Recording]) -> I
         terms = tuple(term for term in request.command_path if term not in ANGLE_TERMS)
         return replace(request, command_path=terms)
     given = {name for name, *_ in (*request.frozen, *request.bounds)}
-    if "error_gain_ratio" not in given and (ratio := measured_gain_ratio(recordings)) > 0.0:
-        # A ratio of 1 needs no term.
-        if ratio != 1.0 or "error_gain_ratio" in request.command_path:
-            request = replace(request, frozen=(*request.frozen, ("error_gain_ratio", ratio)))
+    ratio = math.nan if "error_gain_ratio" in given else measured_gain_ratio(recordings)
+    # A ratio of 1 needs no term.
+    if ratio > 0.0 and (ratio != 1.0 or "error_gain_ratio" in request.command_path):
+        request = replace(request, frozen=(*request.frozen, ("error_gain_ratio", ratio)))
     if "output_limit_ratio" not in given and (limit := measured_limit_ratio(recordings)) != 1.0:
         request = replace(request, frozen=(*request.frozen, ("output_limit_ratio", limit)))
     if not set(COMMAND_PATH_TERMS) <= set(request.command_path):

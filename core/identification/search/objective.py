@@ -107,7 +107,7 @@ class Batch:
             model: Model that defines the free parameters and the simulation.
             recordings: The recordings.
             dt: Time between samples [s]. None: that of each regular recording.
-            supply: Supply voltage, see `core.motion.simulation.supply_of`.
+            supply: Supply voltage, see `core.motion.supply.supply_of`.
             threads: Number of threads. None: all processors.
             prior: Penalty of values in addition to the errors, see `prior_costs`.
 

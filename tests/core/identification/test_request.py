@@ -17,7 +17,7 @@ from core.identification.request import search_template, tunable_parameters
 from core.identification.runs.conditions import suited
 from core.identification.search.study import StudyRecord, search_settings
 from core.motion.recording import Recording
-from core.motion.simulation import supply_alternation, supply_of
+from core.motion.supply import supply_alternation, supply_of
 from core.servo.bench import Bench
 from core.servo.catalogue import load_servo, new_servo_text
 from core.servo.model import MOST_SUBSTEPS, ServoModel, build_model, with_contact
