@@ -65,7 +65,8 @@ def diagnosed(
     with _where_possible():
         covered = coverage(recordings, model=best).findings
         # The evidence reports missing conditions, in the same words.
-        findings += [finding for finding in covered if finding.severity != "note" and finding.kind != "conditions"]
+        said = [each for each in covered if each.severity != "note" or each.kind == "held"]
+        findings += [finding for finding in said if finding.kind != "conditions"]
     with _where_possible():
         known = {finding.kind for finding in findings}
         doubts = audited(found, recordings, threads)

@@ -27,6 +27,7 @@ from core.identification.result import ModelResult, Repeat
 from core.identification.runs.conditions import (
     DivergingError,
     UnusableRuns,
+    held_by_duty_cycle,
     suited,
     unused_channels,
 )
@@ -565,6 +566,7 @@ class ModelFits:
         """Return the model with its provenance."""
         request, model, best = self.request, found.model, found.best
         maes = [repeat.train_mae for repeat in found.repeats]
+        held = held_by_duty_cycle(self.train).items() & dict(request.frozen).items()
         provenance: dict[str, Any] = {
             "source": "identified from recordings",
             "data_hash": request.data_hash,
@@ -584,7 +586,7 @@ class ModelFits:
             "discretisation_error": discretisation_error(model, self.train, dt=request.dt, supply=request.supply),
             "saturated_share": self._saturated_share,
             REACH: self._reach,
-            "unused_channels": unused_channels(self.train, self.request.drive_from),
+            "unused_channels": unused_channels(self.train, (request.drive_from, *(["duty_cycle"] if held else []))),
             **({"command_path_choice": self.path_choice} if self.path_choice else {}),
             "versions": dict(_versions()),
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import get_args
 
 import numpy as np
@@ -11,9 +12,11 @@ from core.base.errors import ModelError
 from core.motion.recording import Recording
 from core.servo.terms import Supply
 
-ALTERNATING, ALTERNATING_SHARE, FEWEST_ALTERNATING = 0.05, 0.05, 10
-"""Change of the supply voltage from sample to sample, as a share of the nominal one, that no battery or cable makes;
-the share of driven samples with such a change and their number that show a supply read within the bridge's periods."""
+ALTERNATING, ALTERNATING_SHARE, FEWEST_ALTERNATING = 0.03, 0.03, 10
+"""Change of the supply voltage to and fro, as a share of the nominal one, that no battery or cable makes; the share of
+driven samples with such a change and their number that show a supply read within the bridge's periods."""
+MORE_AT_LARGE = 1.3
+"""Ratio of the changes at large and at small duty cycles that noise does not have."""
 
 
 def supply_of(recording: Recording, supply: Supply = "logged") -> Array:
@@ -42,12 +45,38 @@ def supply_of(recording: Recording, supply: Supply = "logged") -> Array:
 def supply_alternation(recording: Recording) -> float:
     """Return by how much the logged supply voltage alternates from sample to sample [V]; 0 if it does not.
 
-    A servo that reads it within the periods of its bridge logs a voltage that the motor does not see. A battery, a
-    cable and a load change it more slowly.
+    Readings within the periods of a bridge go up and down again; a battery, a cable and a load change them in one
+    direction for longer. Readings of 0 are none.
     """
+    logged, change = recording.channels.get("supply_voltage", np.empty(0)), _changes(recording)
+    back = np.minimum(np.abs(change[1:]), np.abs(change[:-1])) * (change[1:] * change[:-1] < 0.0)
+    alternating = back > ALTERNATING * recording.settings.supply_voltage
+    if not len(logged) or np.count_nonzero(alternating) < FEWEST_ALTERNATING or alternating.mean() < ALTERNATING_SHARE:
+        return 0.0
+    return float(np.median(back[alternating]))
+
+
+def _changes(recording: Recording) -> Array:
+    """Return the changes of the logged supply voltage between driven samples, one after the other [V]."""
     logged = recording.channels.get("supply_voltage", np.empty(0))
-    change = np.abs(np.diff(logged))[np.asarray(recording.torque_enable[1 : len(logged)], dtype=bool)]
-    change = change[np.isfinite(change)]
-    alternating = change > ALTERNATING * recording.settings.supply_voltage
-    few = np.count_nonzero(alternating) < FEWEST_ALTERNATING or np.mean(alternating) < ALTERNATING_SHARE
-    return 0.0 if few else float(np.percentile(change, 90.0))
+    known = np.isfinite(logged) & (logged > 0) & recording.torque_enable[: len(logged)].astype(bool)
+    return np.diff(logged[known])
+
+
+def is_unbuffered(recordings: Sequence[Recording]) -> bool:
+    """Return True if logged supply voltages alternate with the bridge, more at a large duty cycle than at a small one.
+
+    Noise of the reading is the same at all duty cycles; without a logged duty cycle the two are not separated.
+    """
+    small, large = list[float](), list[float]()
+    for run in recordings:
+        duty = run.channels.get("duty_cycle")
+        if duty is None or not supply_alternation(run):
+            continue
+        logged = run.channels["supply_voltage"]
+        known = np.isfinite(logged) & (logged > 0) & np.isfinite(duty) & run.torque_enable.astype(bool)
+        sizes, change = np.abs(duty[known])[1:], np.abs(np.diff(logged[known]))
+        half = float(np.median(sizes))
+        small.append(float(change[sizes <= half].mean()))
+        large.append(float(change[sizes > half].mean()) if (sizes > half).any() else 0.0)
+    return bool(small) and sum(large) > MORE_AT_LARGE * sum(small)

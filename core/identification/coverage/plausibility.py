@@ -19,7 +19,7 @@ import numpy as np
 
 from core.identification.coverage.doubts import REMEDIES, HeaderDoubt
 from core.identification.coverage.findings import Finding, Severity, named_runs
-from core.identification.runs.conditions import measured_gain_ratios
+from core.identification.runs.conditions import held_by_duty_cycle, measured_gain_ratios
 from core.motion.recording import Recording
 from core.motion.supply import supply_alternation
 from core.servo.model import ServoModel
@@ -181,7 +181,7 @@ def gain_findings(model: ServoModel, recordings: Sequence[Recording]) -> list[Fi
 
     if ratio <= 0.0:
         return [finding("warning", f"{seen} is {ratio:.2g} times kp × error_gain × error", CHECK_SIGN)]
-    found: list[Finding] = []
+    found = _held_findings(model, recordings, seen)
     held = isinstance(term, Parameter) and term.frozen
     if not (held or term.lower <= ratio <= term.upper):
         text = f"{seen} is {ratio:.2g} times kp × error_gain × error, which a fit holds"
@@ -190,6 +190,19 @@ def gain_findings(model: ServoModel, recordings: Sequence[Recording]) -> list[Fi
         text = f"{seen} shows a gain ratio of {ratio:.2f}, the model has {term.value:.2f}, for which k_t and R make up"
         found.append(finding("note", text, f"freeze error_gain_ratio at {ratio:.3g}"))
     return found
+
+
+def _held_findings(model: ServoModel, recordings: Sequence[Recording], seen: str) -> list[Finding]:
+    """Return a note on the values that a fit holds since the duty cycle shows them, unless they are as stated."""
+    held = {name: value for name, value in held_by_duty_cycle(recordings).items() if value != 1.0}
+    if model.provenance:
+        frozen = {p.name: p.value for p in model.parameters.values() if p.frozen}
+        held = dict(held.items() & frozen.items())
+    if not held:
+        return []
+    values = " and ".join(f"{COMMAND_PATH[name].symbol} = {value:.3g}" for name, value in held.items())
+    text = f"{seen} shows {values}, {'at which the fit held them' if model.provenance else 'which fits hold'}"
+    return [Finding(kind="held", severity="note", runs=tuple(run.id for run in recordings), text=text, remedy="")]
 
 
 def supply_findings(recordings: Sequence[Recording]) -> list[Finding]:

@@ -23,7 +23,7 @@ from core.identification.coverage.plausibility import gain_findings, supply_find
 from core.identification.coverage.repeats import odd_repetitions, rest_angles
 from core.identification.coverage.terms import TermVerdict, term_verdicts
 from core.identification.coverage.timing import Timing, timing_findings, timing_of
-from core.identification.runs.conditions import missing_conditions, unstated_releases
+from core.identification.runs.conditions import held_by_duty_cycle, missing_conditions, unstated_releases
 from core.motion.recording import Recording
 from core.servo.actuator import COMMANDS, DEFAULT_PERIOD
 from core.servo.model import ServoModel, build_model
@@ -135,7 +135,9 @@ def coverage(
             on_run(len(seen))
     each, timing = zip(*seen, strict=True)
     total, grid = excitation_of_all(each), grid_of_conditions(recordings)
-    terms = term_verdicts(wanted.parameters, total, grid, unstated_releases(recordings), command)
+    # A fit needs no evidence for what the duty cycle shows.
+    held = {name: value for name, value in held_by_duty_cycle(recordings).items() if name in wanted.parameters}
+    terms = term_verdicts(wanted.parameters.frozen_at(held), total, grid, unstated_releases(recordings), command)
     repeated = repeatability(recordings)
     odd = odd_repetitions(repeated, recordings)
     findings = [

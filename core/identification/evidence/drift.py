@@ -4,7 +4,7 @@ Each run shows by its error at which level of friction, a factor on all of it, t
 logarithm of the level is taken for a stationary process of the time at which a run began (Ornstein-Uhlenbeck), so that
 runs near each other share a level without a division into sessions. Its spread and time constant, and the scatter
 of single runs, maximise the marginal likelihood (Rasmussen and Williams 2006, section 5.4.1). Single runs scatter by
-more than a normal distribution allows, so levels far from the median are drawn in (Huber 1964).
+more than a normal distribution allows, so levels far from the median of their neighbours are drawn in (Huber 1964).
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from core.servo.model import ServoModel
 from core.servo.parameters import ParameterSet
 from core.servo.terms import FRICTION_TERMS, NEUTRAL, Supply
 
-FEWEST_RUNS, MOST_RUNS = 8, 300
+FEWEST_RUNS, MOST_RUNS = 8, 150
 """Numbers of runs that can show a drift, and that are used at most."""
-LEVELS, STEP = np.linspace(-0.6, 0.6, 65, retstep=True)
+LEVELS, STEP = np.linspace(-1.0, 1.0, 81, retstep=True)
 """Logarithms of the levels that are tried, and their distance."""
 SHORTEST = 1.0 / 3.0
 """Shortest time constant [h]; what changes faster is scatter of single runs."""
@@ -37,8 +37,9 @@ SIGNIFICANT = 6.0
 """Smallest gain in twice the logarithm of the likelihood to report a drift."""
 MAD_TO_DEVIATION = 1.4826
 """Standard deviation of a normal distribution over its median absolute deviation."""
-OUTLIER = 2.0
-"""Distance from the median beyond which a level counts as at this distance, in standard deviations of the levels."""
+NEIGHBOURS, OUTLIER = 4, 2.0
+"""Runs before and after one whose levels have a median with it, and the distance from this median beyond which the
+level counts as at this distance, in standard deviations of the distances."""
 SMALLEST = 0.02
 """Smallest change of the level to report."""
 _STARTS = [(spread, time, scatter) for spread in (0.03, 0.15) for time in (0.3, 3.0) for scatter in (0.01, 0.1)]
@@ -162,9 +163,11 @@ def drift_findings(
     shown = np.isfinite(errors)
     if shown.sum() < FEWEST_RUNS:
         return []
-    middle = float(np.median(logs[shown]))
-    far = OUTLIER * MAD_TO_DEVIATION * float(np.median(np.abs(logs[shown] - middle)))
-    found = drift_of(times[shown], np.clip(logs[shown], middle - far, middle + far), errors[shown])
+    logs = logs[shown]
+    around = [logs[max(0, k - NEIGHBOURS) : k + NEIGHBOURS + 1] for k in range(len(logs))]
+    middle: Array = np.array([np.median(near) for near in around])
+    far = OUTLIER * MAD_TO_DEVIATION * float(np.median(np.abs(logs - middle)))
+    found = drift_of(times[shown], np.clip(logs, middle - far, middle + far), errors[shown])
     low, high = int(found.levels.argmin()), int(found.levels.argmax())
     change = found.levels[high] / found.levels[low] - 1.0
     if found.gain < SIGNIFICANT or change < SMALLEST:

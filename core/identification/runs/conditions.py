@@ -18,7 +18,7 @@ from core.base.words import counted
 from core.identification.coverage.excitation import AT_LIMIT
 from core.identification.request import IdentificationRequest
 from core.motion.recording import MOTOR_CHANNELS, Recording
-from core.motion.supply import supply_alternation
+from core.motion.supply import is_unbuffered
 from core.servo.actuator import COMMANDS
 from core.servo.catalogue import load_servo
 from core.servo.model import ServoModel
@@ -39,7 +39,7 @@ SLOW = 0.15
 COARSE = 0.05
 """Mean change of a measured channel from sample to sample, as a share of its mean deviation, that loses motion."""
 
-KNOWN_GAIN, FEWEST_OF_GAIN = 0.002, 50
+KNOWN_GAIN, FEWEST_OF_GAIN = 0.005, 50
 """Relative standard error of the gain ratio that a logged duty cycle shows, below which it is known, and the fewest
 samples that show it."""
 
@@ -47,7 +47,7 @@ SAME_GAIN, NOMINAL_GAIN = 0.03, 0.02
 """Largest relative distance of the quartiles of the gain ratios of one servo's runs, and the distance from 1 within
 which the ratio is 1: a digital control law has no scatter."""
 
-ASKED, FEWEST_AT_LIMIT, SAME_LIMIT = 1.1, 20, 0.005
+ASKED, FEWEST_AT_LIMIT, SAME_LIMIT = 1.1, 20, 0.015
 """Multiple of the largest duty cycle for which the law must ask, the fewest such samples that show a limit of the
 output, and the smallest relative distance from the nominal limit that counts."""
 
@@ -78,8 +78,8 @@ def suited(request: IdentificationRequest, recordings: Sequence[Recording]) -> I
     Its command is that of the runs, or the measured channel to drive from. A command path without an angle lacks some
     terms. A measured supply voltage includes the sag, so the usual command path then needs no term for it; one that
     alternates shows that nothing buffers the supply, which then sags by the motor's current, not by that of the supply.
-    A gain ratio and a limit of the output that the logged duty cycle shows are held, unless the request holds them or
-    gives their bounds: a fit of positions hardly separates the ratio from k_t and R.
+    Beside the usual command path, a gain ratio and a limit of the output that the logged duty cycle shows are held,
+    unless the request holds them or gives their bounds: a fit of positions hardly separates the ratio from k_t and R.
 
     Raises:
         UnusableRuns: The runs are commanded in different ways.
@@ -95,15 +95,12 @@ def suited(request: IdentificationRequest, recordings: Sequence[Recording]) -> I
         terms = tuple(term for term in request.command_path if term not in ANGLE_TERMS)
         return replace(request, command_path=terms)
     given = {name for name, *_ in (*request.frozen, *request.bounds)}
-    ratio = math.nan if "error_gain_ratio" in given else measured_gain_ratio(recordings)
-    # A ratio of 1 needs no term.
-    if ratio > 0.0 and (ratio != 1.0 or "error_gain_ratio" in request.command_path):
-        request = replace(request, frozen=(*request.frozen, ("error_gain_ratio", ratio)))
-    if "output_limit_ratio" not in given and (limit := measured_limit_ratio(recordings)) != 1.0:
-        request = replace(request, frozen=(*request.frozen, ("output_limit_ratio", limit)))
-    if not set(COMMAND_PATH_TERMS) <= set(request.command_path):
+    usual = set(COMMAND_PATH_TERMS) <= set(request.command_path)
+    held = held_by_duty_cycle(recordings) if usual else {}
+    request = replace(request, frozen=(*request.frozen, *(each for each in held.items() if each[0] not in given)))
+    if not usual:
         return request
-    pulsed = any(supply_alternation(run) for run in recordings)
+    pulsed = is_unbuffered(recordings)
     measured = request.supply == "logged" and any("supply_voltage" in run.channels for run in recordings)
     if not (pulsed or measured):
         return request
@@ -111,15 +108,24 @@ def suited(request: IdentificationRequest, recordings: Sequence[Recording]) -> I
     return replace(request, command_path=(*kept, "pulse_sag") if pulsed else tuple(kept))
 
 
+def held_by_duty_cycle(recordings: Sequence[Recording]) -> dict[str, float]:
+    """Return the values of command path terms that the logged duty cycle shows, by name; they are held in a fit."""
+    ratio = measured_gain_ratio(recordings)
+    if not ratio > 0.0:
+        return {}
+    limit = _limit_ratio(recordings, ratio)
+    return {"error_gain_ratio": ratio} | ({} if limit == 1.0 else {"output_limit_ratio": limit})
+
+
 def measured_gain_ratio(recordings: Sequence[Recording]) -> float:
-    """Return the gain ratio of a servo that the logged duty cycles of its runs show; NaN if they do not."""
+    """Return the gain ratio of a servo that the duty cycles of its runs show; NaN if they do not, or disagree."""
     ratios = [*measured_gain_ratios(recordings).values()]
     if not ratios:
         return math.nan
     low, ratio, high = np.percentile(ratios, (25.0, 50.0, 75.0)).tolist()
-    if abs(ratio - 1.0) < NOMINAL_GAIN:
-        return 1.0
-    return round(ratio, 3) if high - low < SAME_GAIN * abs(ratio) else math.nan
+    if high - low > SAME_GAIN * abs(ratio):
+        return math.nan
+    return 1.0 if abs(ratio - 1.0) < NOMINAL_GAIN else round(ratio, 3)
 
 
 def measured_gain_ratios(recordings: Sequence[Recording]) -> dict[str, float]:
@@ -127,21 +133,21 @@ def measured_gain_ratios(recordings: Sequence[Recording]) -> dict[str, float]:
     return {run.id: ratio for run in recordings if math.isfinite(ratio := _gain_ratio(run))}
 
 
-def measured_limit_ratio(recordings: Sequence[Recording]) -> float:
-    """Return the actual over the nominal limit of the output that logged duty cycles show; 1 if they show no other.
+def _limit_ratio(recordings: Sequence[Recording], ratio: float) -> float:
+    """Return the actual over the nominal limit of the output, 1 if logged duty cycles show no other.
 
-    Samples at the largest duty cycle of all, where the law asks for more, show a limit.
+    Samples at the largest duty cycle of all, where a law with this gain ratio asks for more, show a limit.
     """
     each = [(run, seen) for run in recordings if (seen := _asked_and_measured(run)) is not None]
     largest = max((float(np.abs(duty).max(initial=0.0)) for _, (_, duty) in each), default=0.0)
-    held = sum(
-        int(np.count_nonzero((np.abs(asked) > ASKED * largest) & (np.abs(duty) > AT_LIMIT * largest)))
+    at_limit = sum(
+        int(np.count_nonzero((ratio * np.abs(asked) > ASKED * largest) & (np.abs(duty) > AT_LIMIT * largest)))
         for _, (asked, duty) in each
     )
-    if not largest or held < FEWEST_AT_LIMIT:
+    if not largest or at_limit < FEWEST_AT_LIMIT:
         return 1.0
-    ratio = largest / load_servo(each[0][0].settings.servo).control.output_limit
-    return 1.0 if abs(ratio - 1.0) < SAME_LIMIT else round(ratio, 4)
+    found = largest / load_servo(each[0][0].settings.servo).control.output_limit
+    return 1.0 if abs(found - 1.0) < SAME_LIMIT else round(found, 4)
 
 
 def _asked_and_measured(run: Recording) -> tuple[Array, Array] | None:
@@ -158,7 +164,8 @@ def _gain_ratio(run: Recording) -> float:
     """Return the gain ratio of a run; NaN if it is not known.
 
     A duty cycle of another moment than the position and the goal adds a part proportional to their speeds, an offset of
-    the output one in the error's direction.
+    the output one in the error's direction. The standard error allows for residuals that are correlated from sample to
+    sample, as those of a first-order autoregression.
     """
     seen = _asked_and_measured(run)
     if seen is None or not len(seen[1]):
@@ -174,20 +181,23 @@ def _gain_ratio(run: Recording) -> float:
         return math.nan
     found, *_ = np.linalg.lstsq(causes, duty, rcond=None)
     rest = duty - causes @ found
-    variance = float(rest @ rest) / (len(duty) - len(found)) * float(np.linalg.pinv(causes.T @ causes)[0, 0])
-    return float(found[0]) if math.sqrt(variance) < KNOWN_GAIN * abs(float(found[0])) else math.nan
+    squares = float(rest @ rest)
+    alike = min(max(float(rest[1:] @ rest[:-1]) / squares, 0.0), 0.99) if squares else 0.0
+    variance = squares / (len(duty) - len(found)) * float(np.linalg.pinv(causes.T @ causes)[0, 0])
+    error = math.sqrt(variance * (1.0 + alike) / (1.0 - alike))
+    return float(found[0]) if error < KNOWN_GAIN * abs(float(found[0])) else math.nan
 
 
 def _named_runs(recordings: Sequence[Recording], kind: str) -> str:
     return ", ".join([run.id for run in recordings if run.command.kind == kind][:3])
 
 
-def unused_channels(recordings: Sequence[Recording], used: str) -> list[str]:
-    """Return the channels measured at the motor that a fit does not use; used: the one that is its command."""
+def unused_channels(recordings: Sequence[Recording], used: Sequence[str]) -> list[str]:
+    """Return the channels measured at the motor that a fit does not use."""
     return [
         name
         for name in MOTOR_CHANNELS
-        if name != used and any(name in (*run.channels, *run.unread) for run in recordings)
+        if name not in used and any(name in (*run.channels, *run.unread) for run in recordings)
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -60,6 +61,13 @@ def test_a_fall_of_five_percent_per_hour_is_named(seed):
 )
 def test_no_drift_is_named_in_a_sound_session(seed):
     assert not drift_findings(servo("mx106", seed), session(steady, seed))
+
+
+@pytest.mark.parametrize("level", [lambda hours: 1.3 if hours < 0.33 else 1.0, lambda hours: 1.0 - 0.5 * hours])
+def test_a_warm_up_of_a_minority_of_runs_and_a_large_fall_are_named(level):
+    (finding,) = drift_findings(servo("mx106", 0), session(level))
+    before, after = (float(text) for text in re.findall(r"(\d\.\d+) times", finding.text))
+    assert before / after == pytest.approx(level(0.0) / level(1.0), rel=0.15)
 
 
 def test_levels_are_those_planted():
