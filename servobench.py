@@ -97,6 +97,7 @@ if TYPE_CHECKING:
     from core.identification.evidence.certainty import Certainty
     from core.identification.next.proposal import NextRecordings
     from core.identification.result import Identification, ModelResult
+    from core.learn.learning import Learned
     from core.motion.comparison import Comparison
     from core.motion.recording import Recording
     from core.motion.simulation import simulate_trajectory
@@ -119,6 +120,7 @@ _PLACES = {
     "core.identification.evidence.certainty": ("Certainty",),
     "core.identification.next.proposal": ("NextRecordings",),
     "core.identification.result": ("Identification", "ModelResult"),
+    "core.learn.learning": ("Learned",),
     "core.motion.comparison": ("Comparison",),
     "core.motion.recording": ("Recording",),
     "core.motion.simulation": ("simulate_trajectory",),
@@ -135,10 +137,10 @@ _PLACES = {
 
 __all__ = [
     "Bench", "Certainty", "Check", "Comparison", "Coverage", "CrossValidated", "DriveBackdriveDiagram",
-    "Evaluation", "ExportResult", "Identification", "ModelResult", "NextRecordings", "Recording",
+    "Evaluation", "ExportResult", "Identification", "Learned", "ModelResult", "NextRecordings", "Recording",
     "ServoBenchError", "ServoModel", "ServoSettings", "ServoSpec", "Session", "Trajectory", "certainty",
     "check_export", "coverage", "cross_validate", "drive_backdrive", "evaluate", "example", "export", "from_frame",
-    "identify", "import_logs", "load_model", "load_servo", "make_trajectory", "propose", "record", "recording",
+    "identify", "import_logs", "learn", "load_model", "load_servo", "make_trajectory", "propose", "record", "recording",
     "simulate", "simulate_trajectory", "write_model",
 ]  # fmt: skip
 
@@ -719,6 +721,66 @@ def cross_validate(  # noqa: D417 (the options of identify)
     with _progress("Cross-validate", progress) as show:
         watch = CrossValidationWatch(on_progress=show)
         return run_crossvalidation(question, runs.recordings, folder, watch, selection=runs.selection)
+
+
+def learn(
+    data: Session | Recording | Sequence[Recording] | str | Path,
+    model: str | Path | ServoModel | None = None,
+    *,
+    by: str | Sequence[str] = ("mass", "kp"), output: str | Path | None = None, progress: bool = True,
+    iterations: int | None = None, trials: int | None = None, seed: int = 0,
+) -> Learned:  # fmt: skip
+    """Train nets and compare them with an identified model on held-out conditions.
+
+    An actuator net and a residual net on top of the model are trained through simulated motion. Needs PyTorch:
+    pip install 'servobench[learn]'.
+
+    Args:
+        data: The recordings.
+        model: Identified model with a rigid contact, the base of the residual net; it is fitted again without each
+            held-out condition. Default: M6 with the command path.
+        by: Conditions to hold out, as for `cross_validate`.
+        output: Folder for nets trained on all runs, for Isaac Lab and mjlab. Default: nothing is written.
+        progress: Show a progress bar.
+        iterations: Gradient steps of each net. Default: one to two minutes.
+        trials: Evaluations per fit of the model. Default: 1000 per free parameter.
+        seed: Random seed.
+
+    Returns:
+        Errors of model and nets on the held-out runs, by condition.
+
+    Raises:
+        ServoBenchError: PyTorch is missing, nothing can be held out, or the model's contact is not rigid.
+
+    Example:
+        >>> made = sb.learn(sb.example(), by="kp", trials=200, iterations=2)  # doctest: +SKIP
+        >>> made.median("physics") < made.median("actuator")  # doctest: +SKIP
+        True
+    """
+    from core.identification.request import IdentificationRequest
+    from core.learn.learning import learn
+
+    runs = _runs(data)
+    request = IdentificationRequest(
+        servo=runs.servo(), models=("m6",), trials=trials, seed=seed, data_hash=runs.data_hash
+    )
+    folder = None if output is None else Path(output)
+    with _progress("Learn", progress) as show:
+        found = learn(
+            request,
+            runs.recordings,
+            _names(by),
+            model=None if model is None else load_model(model),
+            iterations=iterations,
+            folder=folder and folder / "search",
+            final=folder is not None,
+            on_progress=show,
+        )
+    if folder is not None:
+        from core.learn.export import write_nets
+
+        write_nets(found, runs.recordings, folder)
+    return found
 
 
 def certainty(

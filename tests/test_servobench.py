@@ -329,6 +329,15 @@ class TestArguments:
         assert {name: getattr(question.request, name) for name in OPTIONS} == OPTIONS
         assert (question.request.data_hash, given["folder"]) == (session.data_hash(), place / "kept")
 
+    def test_of_a_training(self, reach, session, place):
+        given = reach("core.learn.learning.learn", sb.learn, session, "xl330:m2", by="kp, unit",
+                      output=place / "kept", iterations=3, trials=77, seed=5)  # fmt: skip
+        request = given["request"]
+        assert (request.servo, request.models, request.trials, request.seed) == ("xl330", ("m6",), 77, 5)
+        assert (given["model"].friction, given["by"], given["iterations"]) == ("m2", ("kp", "unit"), 3)
+        assert (given["folder"], given["final"]) == (place / "kept" / "search", True)
+        assert request.data_hash == session.data_hash()
+
     def test_of_a_certainty(self, reach, session, place):
         target = "sessions.results.certifying.run_certainty"
         given = reach(target, sb.certainty, session, place, model="m2", parameters="kt, R", draws=7, seed=5)

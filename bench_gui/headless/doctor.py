@@ -26,6 +26,7 @@ EXTRAS = {
     "PySide6-Essentials": ("gui", "opens the window"),
     "pyqtgraph": ("gui", "draws the plots of the window"),
     "mujoco": ("mujoco", "checks exports in MuJoCo"),
+    "torch": ("learn", "trains learned servos"),
     "distributed": ("cluster", "runs fleets on several processes or machines"),
     "pyarrow": ("parquet", "reads recordings in Parquet files"),
 }

@@ -149,6 +149,7 @@ def _residual(net: ResidualNet) -> str:
     ages = ", ".join(f"{1e3 * frame * net.step:g}" for frame in net.frames)
     return f"""## Residual net
 
-`{RESIDUAL_FILE}` returns the factor on the friction budget of `{MODEL_FILE}` (Duclusaud et al., eq. 10). Inputs: the velocities
-{ages} ms ago, divided by {net.speed:.6g} rad/s; motor torque and load, divided by {net.torque:.6g} N·m; torque enable.
+`{RESIDUAL_FILE}` returns the factor on the friction budget of `{MODEL_FILE}` (Duclusaud et al., eq. 10). Inputs: the
+velocities {ages} ms ago, divided by {net.speed:.6g} rad/s; motor torque and load, divided by {net.torque:.6g} N·m;
+torque enable.
 """

@@ -189,6 +189,7 @@ NOWHERE = {
     "rollout": ["--model", "NONE", "--trajectory", "sin_sin", "-o", "NEW"],
     "identify": ["NONE", "-o", "NEW"],
     "crossvalidate": ["NONE"],
+    "learn": ["NONE"],
     "fleet": ["NONE", "-o", "NEW"],
     "certainty": ["NONE"],
     "spread": ["NONE"],

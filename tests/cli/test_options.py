@@ -166,6 +166,20 @@ def test_crossvalidate(reach, session, tmp_path) -> None:
     assert (given["folder"], [run.id for run in given["recordings"]]) == (tmp_path, [TAGGED])
 
 
+def test_learn(reach, session, tmp_path) -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    words = ["learn", session, *CHOSEN, "--model", "xl330:m2", "--by", "kp,mass,length", "--trials", "77",
+             "--seed", "5", "--iterations", "3", "-o", tmp_path]  # fmt: skip
+    given = reach("core.learn.learning.learn", *words)
+    assert given["request"] == IdentificationRequest(
+        servo="xl330", models=("m6",), trials=77, seed=5, dt=0.004, supply="header", threads=3,
+        data_hash=Session.open(session).data_hash([TAGGED]),
+    )  # fmt: skip
+    assert (given["model"].friction, given["by"], given["iterations"]) == ("m2", ("kp", "mass", "length"), 3)
+    assert (given["folder"], given["final"]) == (tmp_path / "search", True)
+    assert [run.id for run in given["recordings"]] == [TAGGED]
+
+
 def test_fleet(reach, session, tmp_path) -> None:
     words = ["fleet", session, "--servo", "xl330", "--models", "m2,m4", "--repeats", "2", "--by", "kp",
              "--validation", "kp=100", "--command-path-terms", "command_delay", "--trials", "77", "--seed", "5",
