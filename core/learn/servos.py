@@ -159,6 +159,11 @@ class _Resumed(TorchServo):
         self._history = torch.empty(0)
 
     @property
+    def passed(self) -> torch.Tensor:
+        """Resistance that the current of the last step passed [Ω]."""
+        return self._passed
+
+    @property
     def state(self) -> State:
         """State of the command path."""
         return (*(getattr(self._state, each.name) for each in fields(self._state)), self._fresh)
@@ -231,7 +236,7 @@ class ResidualNet(LearnedServo):
         motor = servo.motor_torque(mean_goal, middle, v, enable, supply)
         drag, viscous = servo.motor_damping(), servo.numbers["friction_viscous"]
         drawing = self._sag * servo.duty_cycle**2 * (servo.duty_cycle * servo.current > 0.0)
-        sagged = servo.numbers["resistance"] / (servo.numbers["resistance"] + drawing)
+        sagged = servo.passed / (servo.passed + drawing)
         motor, drag = motor * sagged, drag * sagged
         load = -runs.gravity_torque * torch.sin(middle + self._offset)
         inertia = runs.inertia + servo.numbers["armature"] + 0.5 * h * (drag + viscous)

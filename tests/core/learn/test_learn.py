@@ -27,6 +27,7 @@ PATH = {
     "dead_band": 0.004,
     "pwm_lag": 0.006,
     "supply_sag": 0.4,
+    "pulse_sag": 0.3,
     "release_braking": 0.6,
 }
 FRICTION = {"friction_base": 0.2, "friction_stribeck": 0.1, "load_friction_external": 0.1}
