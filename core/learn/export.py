@@ -126,20 +126,20 @@ not know a released servo.
 ```python
 KP = {net.kp:g}  # gain as written into the servo
 
-# Isaac Lab
+# Isaac Lab: from isaaclab.actuators import ActuatorNetMLPCfg
 ActuatorNetMLPCfg(
     joint_names_expr=[".*"],
 {values}
     input_idx=range({length}),
-    armature={armature:.5g},
+    armature={armature:.5g}, friction=0.0,
 )
 
-# mjlab
+# mjlab: from mjlab.actuator import LearnedMlpActuatorCfg
 LearnedMlpActuatorCfg(
     target_names_expr=(".*",),
 {values}
     history_length={length},
-    armature={armature:.5g},
+    armature={armature:.5g}, frictionloss=0.0, viscous_damping=0.0,
 )
 ```
 """
