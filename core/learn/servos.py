@@ -158,10 +158,11 @@ class _Resumed(TorchServo):
         super().refresh()
         self._history = torch.empty(0)
 
-    @property
-    def passed(self) -> torch.Tensor:
-        """Resistance that the current of the last step passed [Ω]."""
-        return self._passed
+    def sagged(self, sag: torch.Tensor) -> torch.Tensor:
+        """Return the share of the last motor torque that is left after a sag [Ω] by the current that it draws."""
+        *_, unlimited = self._arrived
+        drawing = unlimited & (self.duty_cycle * self.current > 0.0)
+        return self._passed / (self._passed + sag * self.duty_cycle**2 * drawing)
 
     @property
     def state(self) -> State:
@@ -235,8 +236,7 @@ class ResidualNet(LearnedServo):
         mean_goal = goal + first + next_share * second - 0.5 * ramps / self._reach
         motor = servo.motor_torque(mean_goal, middle, v, enable, supply)
         drag, viscous = servo.motor_damping(), servo.numbers["friction_viscous"]
-        drawing = self._sag * servo.duty_cycle**2 * (servo.duty_cycle * servo.current > 0.0)
-        sagged = servo.passed / (servo.passed + drawing)
+        sagged = servo.sagged(self._sag)
         motor, drag = motor * sagged, drag * sagged
         load = -runs.gravity_torque * torch.sin(middle + self._offset)
         inertia = runs.inertia + servo.numbers["armature"] + 0.5 * h * (drag + viscous)
