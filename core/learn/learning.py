@@ -52,7 +52,7 @@ class LearnedFold:
     errors: Mapping[str, Mapping[str, float]]
     """Mean absolute position error of each held-out run [rad], by baseline and run; infinite where it diverges."""
     seconds: Mapping[str, float]
-    """Duration of the fit or the training [s], by baseline."""
+    """Processor time of the fit or the training [s], by baseline."""
 
     def mean(self, baseline: str) -> float:
         """Return the mean error of the held-out runs [rad]."""
@@ -101,28 +101,26 @@ class Learned(Tabular):
         )
 
     def columns(self) -> Mapping[str, Sequence[Any]]:
-        """Return the mean error of each held-out condition [mrad], by baseline."""
+        """Return the mean error of each held-out condition, and their median [mrad], by baseline."""
         return {
-            "held out": [each.fold.label for each in self.folds],
-            "runs": [len(each.fold.held_out) for each in self.folds],
-            **{f"{self.title(b)} [mrad]": [1e3 * each.mean(b) for each in self.folds] for b in BASELINES},
+            "held out": [*(each.fold.label for each in self.folds), "median"],
+            "runs": [*(len(each.fold.held_out) for each in self.folds), None],
+            **{
+                f"{self.title(b)} [mrad]": [1e3 * error for error in (*(f.mean(b) for f in self.folds), self.median(b))]
+                for b in BASELINES
+            },
         }
 
     def table(self) -> Table:
         """Return the errors by held-out condition, their median, and the cost of each baseline."""
-        seconds = {b: float(np.mean([each.seconds[b] for each in self.folds])) for b in BASELINES}
-        return Table(
-            ["held out, mrad", "runs", *map(self.title, BASELINES)],
-            [
-                *(
-                    [each.fold.label, len(each.fold.held_out), *(milliradians(each.mean(b)) for b in BASELINES)]
-                    for each in self.folds
-                ),
-                ["median", None, *(milliradians(self.median(b)) for b in BASELINES)],
-                ["parameters", None, *(self.sizes[b] for b in BASELINES)],
-                ["seconds per condition", None, *(round(seconds[b]) for b in BASELINES)],
-            ],
-        )
+        columns = self.columns()
+        errors = [
+            [*row[:2], *(milliradians(1e-3 * error) for error in row[2:])]
+            for row in zip(*columns.values(), strict=True)
+        ]
+        seconds = (round(float(np.mean([each.seconds[b] for each in self.folds]))) for b in BASELINES)
+        parameters = ["parameters", None, *(self.sizes[b] for b in BASELINES)]
+        return Table(list(columns), [*errors, parameters, ["processor seconds", None, *seconds]])
 
     def document(self) -> Document:
         """Return table, sentences and plot."""
@@ -207,7 +205,7 @@ def learn(
     def fitted(step: CrossValidationProgress) -> None:
         on_progress(PHYSICS_SHARE * step.done, f"{variant.name} without {step.fold.label}")
 
-    begun = time.monotonic()
+    begun = time.process_time()
     seconds: list[float] = []
     physics = cross_validate(
         request,
@@ -216,7 +214,7 @@ def learn(
         variants=(variant,),
         folder=folder,
         on_progress=fitted,
-        on_fit=lambda fit, done: seconds.append(time.monotonic() - begun - sum(seconds)),
+        on_fit=lambda fit, done: seconds.append(time.process_time() - begun - sum(seconds)),
         should_stop=should_stop,
     )
     job.total = len(physics.fits) + final
@@ -284,7 +282,7 @@ class _Training:
         self._seconds: dict[str, float] = {}
 
     def fold(self, fit: FoldFit, seconds: float) -> LearnedFold:
-        """Train on the rest of a fold and score on its runs; seconds: duration of the fit."""
+        """Train on the rest of a fold and score on its runs; seconds: processor time of the fit."""
         from core.learn.runs import runs_of
         from core.learn.training import whole_errors
 
@@ -304,11 +302,11 @@ class _Training:
         runs = runs_of(recordings, self.request)
         nets: dict[str, LearnedServo] = {}
         for name in ITERATIONS:
-            begun = time.monotonic()
+            begun = time.process_time()
             with repeatable(self.request.seed):
                 nets[name] = net = self._new(name, model, recordings, runs.step)
                 train(net, runs, self.iterations[name], lambda loss, name=name: self._report(name, words, loss))
-            self._seconds[name] = time.monotonic() - begun
+            self._seconds[name] = time.process_time() - begun
             self.sizes[name] = net.size
         return nets
 

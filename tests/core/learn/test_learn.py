@@ -162,7 +162,7 @@ class TestComparison:
             np.median([np.mean(list(each.errors["physics"].values())) for each in found.folds])
         )
         document = found.document()
-        assert [row[0] for row in document.tables[0].rows][-3:] == ["median", "parameters", "seconds per condition"]
+        assert [row[0] for row in document.tables[0].rows][-3:] == ["median", "parameters", "processor seconds"]
         assert len(document.plot().panels[0].series) == len(BASELINES)
 
     def test_a_repetition_gives_the_same_nets(self) -> None:
