@@ -742,7 +742,7 @@ def learn(
         by: Conditions to hold out, as for `cross_validate`.
         output: Folder for nets trained on all runs, for Isaac Lab and mjlab. Default: nothing is written.
         progress: Show a progress bar.
-        iterations: Gradient steps of each net. Default: one to two minutes.
+        iterations: Gradient steps of each net. Default: one to three minutes.
         trials: Evaluations per fit of the model. Default: 1000 per free parameter.
         seed: Random seed.
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 BASELINES = {"physics": "physics", "residual": "residual net", "actuator": "actuator net"}
 """Names and titles of what is compared."""
 ITERATIONS: Mapping[str, int] = {"residual": 40, "actuator": 300}
-"""Default number of gradient steps: one to two minutes on a processor for 80 runs of 6 s."""
+"""Default number of gradient steps: one to three minutes on a processor for 80 runs of 6 s."""
 PHYSICS_SHARE = 0.3
 """Share of the time that the fits of the physics model take, for the progress."""
 
