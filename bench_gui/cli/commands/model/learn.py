@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_options(parser, "trials", "seed")
     parser.add_argument(
-        "--iterations", type=positive_int, metavar="N", help="gradient steps of each net (default: one to three minutes)"
+        "--iterations", type=positive_int, metavar="N", help="gradient steps of each net (default: about two minutes)"
     )
     parser.add_argument("--plot", type=Path, metavar="FILE", help="plot the errors as bars (.svg, .png, .pdf, .csv)")
     parser.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="folder for nets trained on all runs")
