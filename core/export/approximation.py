@@ -233,7 +233,7 @@ class _Search:
             [setup_row(start.control, run.bench, own, FIT_STEP) for run, own in zip(runs, settings, strict=True)]
         )
         full = any(start.needs_full_step(own) for own in settings)
-        self._kernel = population_kernel(start.control.kernel_law, full, start.kernel_contact, start.leapfrog)
+        self._kernel = population_kernel(full, *start.kernel_variant)
 
     def _errors(self, rows: Array) -> Array:
         """Return each candidate's mean absolute error over all runs [rad]."""

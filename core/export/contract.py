@@ -201,6 +201,8 @@ class Exporter:
     any_law: bool = False
     """True if the target can hold every control law: one commanded by something else than an angle, or with a current
     limit."""
+    backlash: bool = False
+    """True if the target can hold backlash; others leave it out."""
     engine: str = ""
     """Name of the engine that `check` runs; empty if the export is simulated here by the target's rules."""
     package: str = ""

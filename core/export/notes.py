@@ -94,14 +94,26 @@ def settings_note(model: ServoModel, settings: ServoSettings) -> str:
     )
 
 
-def fidelity(model: ServoModel, contact: str) -> str:
-    """Describe how faithful a model without approximated values is to the identified one; `contact` is the written."""
-    if contact == model.contact:
-        return AS_IDENTIFIED
-    return (
-        f"The model's contact is {CONTACT_TITLES[model.contact].lower()} and is written as a rigid one: friction no "
-        "longer yields before it slips. Everything else is computed as identified."
-    )
+def fidelity(model: ServoModel, contact: str, backlash: bool) -> str:
+    """Describe how faithful a model without approximated values is to the identified one.
+
+    Args:
+        model: The identified model.
+        contact: The written contact.
+        backlash: True if the target can hold backlash.
+    """
+    lost: list[str] = []
+    if contact != model.contact:
+        lost.append(
+            f"The model's contact is {CONTACT_TITLES[model.contact].lower()} and is written as a rigid one: friction "
+            "no longer yields before it slips."
+        )
+    if not backlash and model.values.get("backlash"):
+        lost.append(
+            f"The model's backlash of {math.degrees(model.values['backlash']):.3g}° is left out: the load moves with "
+            "the motor at once."
+        )
+    return " ".join([*lost, "Everything else is computed as identified."]) if lost else AS_IDENTIFIED
 
 
 def lead_note(timestep: float) -> str:

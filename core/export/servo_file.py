@@ -33,6 +33,7 @@ VERSION, VERSION_WITH_CONTACT, VERSION_WITH_PERIOD, VERSION_WITH_COMMAND = 1, 2,
 """Programs of version 1 compute only a rigid contact and a law that acts in every step; they refuse the others."""
 _OF_THE_BENCH = (Slot.ANGLE_OFFSET, Slot.INERTIA, Slot.GRAVITY_TORQUE)
 _OF_THE_INTEGRATOR = (Slot.VELOCITY_AFTER, Slot.VELOCITY_LIMIT)
+_LEFT_OUT = (Slot.BACKLASH,)
 BRISTLE_NUMBERS = (Slot.BRISTLE_STIFFNESS, Slot.BRISTLE_DAMPING)
 """Numbers that an elastoplastic contact adds to `NUMBERS`."""
 COMMAND_NUMBERS = (Slot.ANGLE_IGNORED, Slot.SPEED_FEEDBACK)
@@ -42,7 +43,7 @@ LATER_NUMBERS = {Slot.CURRENT_LIMIT: NO_CURRENT_LIMIT, Slot.OUTPUT_OFFSET: 0.0, 
 _VERSION_WITH = {Slot.CURRENT_LIMIT: 5, Slot.OUTPUT_OFFSET: 5, Slot.PULSE_SAG: 6}
 """Version of a file in which each of them has an effect."""
 _ADDED = (*BRISTLE_NUMBERS, *COMMAND_NUMBERS, *LATER_NUMBERS)
-NUMBERS = tuple(slot for slot in Slot if slot not in (*_OF_THE_BENCH, *_OF_THE_INTEGRATOR, *_ADDED))
+NUMBERS = tuple(slot for slot in Slot if slot not in (*_OF_THE_BENCH, *_OF_THE_INTEGRATOR, *_LEFT_OUT, *_ADDED))
 """Slots of a kernel row that describe the servo; their names in lower case are the keys of the file."""
 LAWS = {Law.VOLTAGE: "voltage", Law.LIMITED: "voltage", Law.COAST: "coast", Law.CURRENT: "current"}
 

@@ -98,9 +98,11 @@ class _Cache(FunctionCache):
         return found
 
 
-def fingerprint(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: bool = False) -> int:
+def fingerprint(
+    law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: bool = False, play: bool = False
+) -> int:
     """Return a positive number that identifies the sources of the kernel and one variant of it."""
-    return ((_SOURCES * (max(Law) + 1) + law) * (max(Contact) + 1) + contact) * 4 + 2 * leapfrog + full + 1
+    return ((_SOURCES * (max(Law) + 1) + law) * (max(Contact) + 1) + contact) * 8 + 4 * play + 2 * leapfrog + full + 1
 
 
 def step(*_: float) -> tuple[float, ...]:

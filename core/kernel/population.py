@@ -13,6 +13,7 @@ import numpy as np
 from core.kernel.bristle import bristle_constants
 from core.kernel.compilation import compiled, fingerprint, step
 from core.kernel.layout import Contact, Law, Setup, Slot
+from core.kernel.mechanics import resting_gap
 from core.kernel.step import delayed_command, lag_constants, make_step, offset_constants, period_constants
 
 LANES = 16
@@ -21,7 +22,9 @@ LANES = 16
 SUMS = 4
 """Error sums per candidate: Σ|e|, Σe², Σ|e_v|, Σe_v² (rad, rad², rad/s, rad²/s²)."""
 
-_STATE = ("q", "v", "slewed", "output", "integral", "error", "bus", "deflection", "friction", "held", "since")
+_STATE = (
+    "q", "v", "slewed", "output", "integral", "error", "bus", "deflection", "friction", "held", "since", "gap", "slide",
+)  # fmt: skip
 _INPUT = ("goal", "next_goal", "next_share", "enable")
 _SUM = ("abs", "square", "v_abs", "v_square")
 _BRISTLE = ("spring", "decay", "gain", "compliance", "stribeck_speed", "level", "slope")
@@ -46,8 +49,12 @@ _BLOCKS = (*_STATE, *_INPUT, *_SUM, *_DERIVED, *(slot.name for slot in Slot))
 _AT = {name: np.uint64(i * LANES) for i, name in enumerate(_BLOCKS)}
 
 
-def population_kernel(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: bool = False):
-    """Return the compiled kernel of one control law, contact and integrator.
+def population_kernel(
+    full: bool, law: Law, contact: Contact = Contact.RIGID, leapfrog: bool = False, play: bool = False
+):  # fmt: skip
+    """Return the compiled kernel of one control law, contact and integrator, with or without backlash.
+
+    `full=False` leaves out the command path, see `core.kernel.step.make_step`.
 
     The kernel releases the global interpreter lock. A recording's first position and velocity are its initial state.
     Flags of a model (gate, feedback, integrator, velocity limit) are read from the first row.
@@ -68,19 +75,19 @@ def population_kernel(law: Law, full: bool, contact: Contact = Contact.RIGID, le
     - sums: receives the error sums of the chosen recordings, (R, P, SUMS)
     - motions: receives the positions of the chosen recordings one after the other [rad], (n, P); (0, P) if not wanted
     """
-    return _population_kernel(law, full, contact, leapfrog)
+    return _population_kernel(full, law, contact, leapfrog, play)
 
 
 @cache
-def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
-    variant = fingerprint(law, full, contact, leapfrog)
+def _population_kernel(full: bool, law: Law, contact: Contact, leapfrog: bool, play: bool):
+    variant = fingerprint(law, full, contact, leapfrog, play)
     lanes = np.uint64(LANES)
     zero = np.uint64(0)
     size = len(_BLOCKS) * LANES
     q_, v_, slewed_, output_ = _AT["q"], _AT["v"], _AT["slewed"], _AT["output"]
     integral_, error_, bus_ = _AT["integral"], _AT["error"], _AT["bus"]
     deflection_, friction_ = _AT["deflection"], _AT["friction"]
-    held_, since_ = _AT["held"], _AT["since"]
+    held_, since_, gap_, slide_ = _AT["held"], _AT["since"], _AT["gap"], _AT["slide"]
     between_, inverse_between_, sampled_ = _AT["between"], _AT["inverse_between"], _AT["sampled"]
     goal_, next_goal_, next_share_, enable_ = (_AT[name] for name in _INPUT)
     abs_, square_, v_abs_, v_square_ = (_AT[name] for name in _SUM)
@@ -112,7 +119,7 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
     alpha_, kp_, ki_, kd_, kv_, limit_ = (
         _AT[s.name] for s in (Slot.STRIBECK_EXPONENT, Slot.KP, Slot.KI, Slot.KD, Slot.KV, Slot.OUTPUT_LIMIT)
     )
-    dead_band_, sag_, braking_, inductance_, period_, current_limit_, pulse_ = (
+    dead_band_, sag_, braking_, inductance_, period_, current_limit_, pulse_, armature_, backlash_ = (
         _AT[s.name]
         for s in (
             Slot.DEAD_BAND,
@@ -122,6 +129,8 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
             Slot.PWM_PERIOD,
             Slot.CURRENT_LIMIT,
             Slot.PULSE_SAG,
+            Slot.ARMATURE,
+            Slot.BACKLASH,
         )
     )
     slots = len(Slot)
@@ -229,6 +238,10 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
                 f[friction_ + at] = 0.0
                 f[held_ + at] = 0.0
                 f[since_ + at] = 0.0
+                if play:
+                    weight = -f[gravity_ + at] * math.sin(position[begin] + f[offset_ + at])
+                    f[gap_ + at] = resting_gap(weight, 0.5 * f[backlash_ + at])
+                f[slide_ + at] = 0.0
                 f[abs_ + at] = 0.0
                 f[square_ + at] = 0.0
                 f[v_abs_ + at] = 0.0
@@ -279,11 +292,12 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
                         for lane in range(zero, lanes):
                             (
                                 q, v, slewed, output, integral, error, bus, deflection, friction, held, since,
-                                _, _, _, _, _,
+                                gap, slide, _, _, _, _, _,
                             ) = step(
                                 f[q_ + lane], f[v_ + lane], f[slewed_ + lane], f[output_ + lane],
                                 f[integral_ + lane], f[error_ + lane], f[bus_ + lane],
                                 f[deflection_ + lane], f[friction_ + lane], f[held_ + lane], f[since_ + lane],
+                                f[gap_ + lane], f[slide_ + lane],
                                 f[goal_ + lane], f[next_goal_ + lane], f[next_share_ + lane],
                                 f[enable_ + lane], held_supply, 0.0, 0.0, 0.0,
                                 h, inverse_h, f[kt_ + lane], f[r_ + lane], f[inverse_r_ + lane],
@@ -301,6 +315,7 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
                                 f[spring_ + lane], f[decay_ + lane], f[gain_ + lane], f[compliance_ + lane],
                                 f[speed_ + lane], f[level_ + lane], f[slope_ + lane], f[current_limit_ + lane],
                                 f[push_ + lane], f[push_slope_ + lane], f[pulse_ + lane],
+                                f[armature_ + lane], 0.5 * f[backlash_ + lane],
                             )  # fmt: skip
                             f[q_ + lane] = q
                             f[v_ + lane] = v
@@ -313,11 +328,15 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
                             f[bus_ + lane] = bus
                             f[held_ + lane] = held
                             f[since_ + lane] = since
+                            if play:
+                                f[gap_ + lane] = gap
+                                f[slide_ + lane] = slide
                     else:
                         for lane in range(zero, lanes):
-                            q, v, _, _, _, _, _, deflection, friction, _, _, _, _, _, _, _ = step(
+                            q, v, _, _, _, _, _, deflection, friction, _, _, gap, slide, _, _, _, _, _ = step(
                                 f[q_ + lane], f[v_ + lane], 0.0, 0.0, 0.0, 0.0, 0.0,
                                 f[deflection_ + lane], f[friction_ + lane], 0.0, 0.0,
+                                f[gap_ + lane], f[slide_ + lane],
                                 held_goal, held_goal, 0.0, held_enable, held_supply, 0.0, 0.0, 0.0,
                                 h, inverse_h, f[kt_ + lane], f[r_ + lane], f[inverse_r_ + lane],
                                 f[inertia_ + lane], f[inverse_inertia_ + lane], f[gravity_ + lane],
@@ -330,12 +349,15 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
                                 f[inductance_ + lane], f[period_ + lane],
                                 f[spring_ + lane], f[decay_ + lane], f[gain_ + lane], f[compliance_ + lane],
                                 f[speed_ + lane], f[level_ + lane], f[slope_ + lane], f[current_limit_ + lane],
-                                0.0, 0.0, 0.0,
+                                0.0, 0.0, 0.0, f[armature_ + lane], 0.5 * f[backlash_ + lane],
                             )  # fmt: skip
                             f[q_ + lane] = q
                             f[v_ + lane] = v
                             f[deflection_ + lane] = deflection
                             f[friction_ + lane] = friction
+                            if play:
+                                f[gap_ + lane] = gap
+                                f[slide_ + lane] = slide
             for lane in range(LANES):
                 sums[recording, block * LANES + lane, 0] = f[abs_ + np.uint64(lane)]
                 sums[recording, block * LANES + lane, 1] = f[square_ + np.uint64(lane)]
@@ -344,4 +366,4 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
             if block == blocks - 1:
                 kept += count
 
-    return compiled(kernel, make_step(law, full, contact, leapfrog))
+    return compiled(kernel, make_step(law, full, contact, leapfrog, play))

@@ -7,20 +7,29 @@ import numpy as np
 
 from core.kernel.compilation import compiled, fingerprint, step
 from core.kernel.layout import Contact, Law, Slot
+from core.kernel.mechanics import resting_gap
 from core.kernel.step import delayed_command, make_step, step_numbers
 
 OUTPUTS = ("position", "velocity", "motor_torque", "current", "duty_cycle", "supply_voltage", "control")
 """Columns of a rollout: state before step k (rad, rad/s), then the motor in step k (N·m, A, 1, V, V or A)."""
 
-STATE = 11
+STATE = 13
 """Length of the state; `make_step` lists its numbers."""
+SINCE = 10
+"""Index in the state of the time since a sampled law acted."""
 
 
-def initial_state(position: float, velocity: float) -> np.ndarray:
-    """Return the state with this position and velocity and everything else at rest, (STATE,)."""
+def initial_state(position: float, velocity: float, row: np.ndarray | None = None) -> np.ndarray:
+    """Return the state with this position and velocity and everything else at rest, (STATE,).
+
+    With the row of a candidate on a bench, (ROW,), gravity holds the load against the teeth of the gears.
+    """
     state = np.zeros(STATE)
     state[0] = state[2] = position
     state[1] = velocity
+    if row is not None:
+        weight = -row[Slot.GRAVITY_TORQUE] * math.sin(position + row[Slot.ANGLE_OFFSET])
+        state[11] = resting_gap(weight, 0.5 * row[Slot.BACKLASH])
     return state
 
 
@@ -29,8 +38,10 @@ def history_steps(delay: float, h: float) -> int:
     return math.ceil(delay / h)
 
 
-def rollout_kernel(law: Law, contact: Contact = Contact.RIGID, leapfrog: bool = False):
+def rollout_kernel(law: Law, contact: Contact = Contact.RIGID, leapfrog: bool = False, play: bool = False):
     """Return the compiled kernel of one control law, contact and integrator, command path included.
+
+    With `play` it has backlash.
 
     The kernel releases the global interpreter lock. It is kernel(row, state, goal, lasts, enable, supply, hand, torque,
     torque_share, first, h, substeps, out). Its arguments are:
@@ -43,12 +54,12 @@ def rollout_kernel(law: Law, contact: Contact = Contact.RIGID, leapfrog: bool = 
     - h: time step [s]
     - out: receives the samples, (n, len(OUTPUTS))
     """
-    return _rollout_kernel(law, contact, leapfrog)
+    return _rollout_kernel(law, contact, leapfrog, play)
 
 
 @cache
-def _rollout_kernel(law: Law, contact: Contact, leapfrog: bool):
-    variant = fingerprint(law, True, contact, leapfrog)
+def _rollout_kernel(law: Law, contact: Contact, leapfrog: bool, play: bool):
+    variant = fingerprint(law, True, contact, leapfrog, play)
 
     def kernel(row, state, goal, lasts, enable, supply, hand, torque, torque_share, first, h, substeps, out):
         if variant == 0:  # This is never true. It brings `variant` into the closure and thus into the cache's key.
@@ -61,9 +72,9 @@ def _rollout_kernel(law: Law, contact: Contact, leapfrog: bool):
         release_steps = int(release_whole)
         release_share = 1.0 - (release_whole - row[Slot.RELEASE_DELAY] / h)
         last = goal.shape[0] - 1
-        q, v, slewed, output, integral, error, bus, deflection, friction, held, since = (
+        q, v, slewed, output, integral, error, bus, deflection, friction, held, since, gap, slide = (
             state[0], state[1], state[2], state[3], state[4], state[5], state[6], state[7], state[8], state[9],
-            state[10],
+            state[10], state[11], state[12],
         )  # fmt: skip
         for k in range(out.shape[0]):
             out[k, 0] = q
@@ -75,10 +86,10 @@ def _rollout_kernel(law: Law, contact: Contact, leapfrog: bool):
                 older = max(i - release_steps, 0)
                 late_enable = enable[older] + (1.0 - release_share) * (enable[newer] - enable[older])
                 (
-                    q, v, slewed, output, integral, error, bus, deflection, friction, held, since,
+                    q, v, slewed, output, integral, error, bus, deflection, friction, held, since, gap, slide,
                     tm, current, duty, volts, control,
                 ) = step(
-                    q, v, slewed, output, integral, error, bus, deflection, friction, held, since,
+                    q, v, slewed, output, integral, error, bus, deflection, friction, held, since, gap, slide,
                     old_goal, next_goal, next_share, late_enable, supply[i], hand[i], torque[i], torque_share[i],
                     *numbers,
                 )  # fmt: skip
@@ -99,5 +110,7 @@ def _rollout_kernel(law: Law, contact: Contact, leapfrog: bool):
         state[8] = friction
         state[9] = held
         state[10] = since
+        state[11] = gap
+        state[12] = slide
 
-    return compiled(kernel, make_step(law, True, contact, leapfrog))
+    return compiled(kernel, make_step(law, True, contact, leapfrog, play))

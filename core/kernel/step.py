@@ -1,8 +1,8 @@
 """One time step of a servo on the bench, written once and inlined into every kernel.
 
 Everything is branch-free so that LLVM can put candidates into SIMD lanes: a choice is a select between two values that
-are both computed. `make_step(law, full, contact, leapfrog)` returns the step for one control law, contact and
-integrator; `full=False` leaves out the command path and the integral and derivative gains.
+are both computed. `make_step(law, full, contact, leapfrog, play)` returns the step for one control law, contact and
+integrator, with or without backlash; `full=False` leaves out the command path and the integral and derivative gains.
 
 First order. Algorithm 1 of seed 004 (comments refer to its line numbers) evaluates all forces at the beginning of the
 step, at q and v, clips friction to its budget, and integrates. Rhoban/bam integrates the position with the velocity
@@ -38,6 +38,8 @@ lasts one period, whatever the time step. No time step is longer than the period
 step in which it acts has the held output before that moment and the new one after it. Without a period the law acts
 continuously. Algorithm 1 evaluates its law once a step.
 
+With backlash, law and command path see the angle of the load; `core.kernel.mechanics` describes its two bodies.
+
 The command is an angle that the law compares with the shaft's, a speed that it compares with the shaft's, or an output
 that it passes on: a duty cycle or a current.
 """
@@ -47,19 +49,14 @@ from functools import cache
 
 from numba import njit
 
-from core.kernel.bristle import INLINE, bristle_constants, make_bristle
+from core.kernel.bristle import INLINE, bristle_constants
 from core.kernel.layout import OFFSET_WIDTH, Contact, Law, Slot
-from core.kernel.mathops import LN_2, LOG2_E, exp2, exp2_below, log2, sine
+from core.kernel.mathops import LN_2, LOG2_E, exp2, log2, sine
+from core.kernel.mechanics import clip, make_friction, make_parted
 
 _TINY = 1e-300
 _ENDS = 1.0 - 1e-6
 """Share of a step after which the next one begins: at its boundary a law must see the goal that begins there."""
-
-
-@njit(**INLINE)
-def clip(x: float, limit: float) -> float:
-    """Limit x to ±limit."""
-    return min(max(x, -limit), limit)
 
 
 @njit(**INLINE)
@@ -109,49 +106,6 @@ def lag_constants(time, h):
         return 1.0, 0.0
     share = 1.0 - math.exp(-h / time)
     return share, share * time / h
-
-
-@njit(**INLINE)
-def dry_friction(
-    tm: float, te: float, kc: float, km: float, ke: float, kcs: float, kms: float, kes: float, kmq: float, keq: float,
-    gate: float,
-) -> tuple[float, float]:  # fmt: skip
-    """Return M6's friction at this load [N·m]: F_C, and F_S − F_C (seed 004, eq. 10 without speed)."""
-    am = abs(tm)
-    ae = abs(te)
-    quad = keq * te * te if am > ae else (kmq * tm * tm if ae > am else 0.0)
-    quad = quad * (1.0 - gate) if tm * te >= 0.0 else quad
-    return kc + abs(km * tm - ke * te), kcs + abs(kms * tm - kes * te) + quad
-
-
-@njit(**INLINE)
-def friction_budget(v, tm, te, kc, kv, km, ke, kcs, kms, kes, kmq, keq, inverse_vs, alpha, gate):
-    """Return the friction budget τ_f^m of M6 [N·m], seed 004, eq. (10); M1–M5 have zeros in place of terms."""
-    speed = abs(v)
-    exponent = exp2_below(alpha * log2(max(speed * inverse_vs, _TINY)))
-    stribeck = exp2_below(-LOG2_E * exponent)
-    sliding, at_rest = dry_friction(tm, te, kc, km, ke, kcs, kms, kes, kmq, keq, gate)
-    return kv * speed + sliding + stribeck * at_rest
-
-
-@njit(**INLINE)
-def mean_friction(momentum, torque, budget):
-    """Return the mean of dry friction [N·m] over a step.
-
-    Let T be the torque against the motion and F the budget. The shaft stops after the share p = J·|v|/(h·(T + F)) of
-    the step. For p ≥ 1 it keeps moving, and friction is F. For T ≤ F it stays where it stopped, and friction is J·|v|/h
-    − T. For T > F it reverses; friction is F until it stops and −F afterwards.
-
-    Args:
-        momentum: Momentum at the beginning per step, J·v/h [N·m].
-        torque: Torque of everything but dry friction [N·m].
-        budget: Friction budget F [N·m].
-    """
-    against = -torque if momentum >= 0.0 else torque
-    size = abs(momentum)
-    turning = budget * (2.0 * size / max(against + budget, _TINY) - 1.0)
-    friction = min(max(size - against, turning), budget)
-    return friction if momentum >= 0.0 else -friction
 
 
 @njit(**INLINE)
@@ -270,20 +224,23 @@ def step_numbers(row, h, leapfrog):
         row[Slot.GOAL_SLEW] * h, 1.0 / (row[Slot.GOAL_SLEW] * h), row[Slot.DEAD_BAND],
         lag_share, lag_mean, row[Slot.SUPPLY_SAG], row[Slot.RELEASE_BRAKING], row[Slot.INDUCTANCE],
         row[Slot.PWM_PERIOD], spring, decay, gain, compliance, speed, level, slope, row[Slot.CURRENT_LIMIT],
-        offset, offset_slope, row[Slot.PULSE_SAG],
+        offset, offset_slope, row[Slot.PULSE_SAG], row[Slot.ARMATURE], 0.5 * row[Slot.BACKLASH],
     )  # fmt: skip
 
 
 @cache
-def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: bool = False):
-    """Return the compiled step of one control law, contact and integrator.
+def make_step(
+    law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: bool = False, play: bool = False
+):  # fmt: skip
+    """Return the compiled step of one control law, contact and integrator, with or without backlash.
 
     The step takes the state, the inputs of this step and the candidate's numbers. It returns the next state and the
     motor in this step:
 
     - state: q [rad], v [rad/s], slewed goal [rad], output [duty or A], integral [duty or A], error [rad], supply
       current [A], deflection of the bristle [rad], friction [N·m], held output of a sampled law [duty or A], time
-      since it acted [s], 0 before it has acted for the first time
+      since it acted [s], 0 before it has acted for the first time, and with backlash the motor's angle [rad] and speed
+      [rad/s] relative to those of the load
     - motor: motor torque [N·m], motor current [A], duty cycle [1], supply voltage [V], control [V or A]
 
     The control is the output of the law, regardless of torque enable. The command is goal, then next_goal for
@@ -293,12 +250,12 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
     limited = law == Law.LIMITED
     voltage = law == Law.VOLTAGE or limited
     current_law = law == Law.CURRENT
-    rigid = contact == Contact.RIGID
-    bristle = make_bristle(contact, leapfrog)
+    slowed = make_friction(contact, leapfrog)
+    parted = make_parted(contact)
 
     @njit(**INLINE)
     def step(
-        q, v, slewed, output, integral, error, bus_current, deflection, friction, held, since,
+        q, v, slewed, output, integral, error, bus_current, deflection, friction, held, since, gap, slide,
         goal, next_goal, next_share, enable, supply, hand_torque, torque_command, torque_share,
         h, inverse_h, kt, resistance, inverse_r, inertia, inverse_inertia, gravity_torque, angle_offset,
         kc, kv, km, ke, kcs, kms, kes, kmq, keq, inverse_vs, alpha, gate,
@@ -306,7 +263,7 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
         ki, kd, between, inverse_between, sampled, slew_step, inverse_slew_step, dead_band,
         lag_share, lag_mean, sag, braking, inductance, period,
         spring, decay, gain, compliance, stribeck_speed, level, slope, current_limit, offset, offset_slope,
-        pulse,
+        pulse, armature, half_gap,
     ):  # fmt: skip
         half_h = 0.5 * h
         # Forces act at this angle.
@@ -374,7 +331,9 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
             control = clip(raw, output_limit)
             acting = control
             feedback = speed_gain if control == raw else 0.0
-        emf = kt * v
+        # The motor's speed; the law and its sensor have the load's.
+        motor_v = v + slide if play else v
+        emf = kt * motor_v
         nominal = supply
         if full and not (leapfrog and (voltage or current_law)):
             supply = max(supply - sag * bus_current, 0.0)
@@ -389,7 +348,8 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
                 # At full duty, the supply current passes the supply's resistance too.
                 limit_r = 1.0 / (resistance + own_sag + pulse) if abs(emf) < supply else inverse_r
             current = min(max(wanted, (-supply - emf) * limit_r), (supply - emf) * limit_r)
-            drag = kt * feedback * enable * (1.0 - torque_share) if current == wanted else kt * kt * limit_r
+            law_drag = kt * feedback * enable * (1.0 - torque_share) if current == wanted else 0.0
+            drag = law_drag if current == wanted else kt * kt * limit_r
             if full:
                 supply = sagged_supply(supply, current, emf, resistance, own_sag, pulse)
             duty = (current * resistance + emf) / max(supply, 1e-9)
@@ -450,10 +410,12 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
                 enable * (conducting * kt * inverse_r + per_duty * feedback) + (1.0 - enable) * braking * kt * inverse_r
             )
             drag = kt * drag
+            law_drag = kt * enable * per_duty * feedback
             duty = duty * enable
             if torque_share > 0.0:
                 current = current + torque_share * (torque_command / kt - current)
                 drag = (1.0 - torque_share) * drag
+                law_drag = (1.0 - torque_share) * law_drag
                 duty = (current * resistance + emf) / max(supply, 1e-9)
             tm = kt * current
             control = control * supply
@@ -461,47 +423,27 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
             bus_current = max(duty * current, 0.0)
         # Line 2: the bench, with the torque of a hand.
         te = -gravity_torque * sine(x + angle_offset) + hand_torque
-        if leapfrog:
-            # J': the part linear in speed acts at the mean of old and new velocity.
-            inertia = inertia + half_h * (drag + kv) if rigid else inertia + half_h * drag
-            inverse_inertia = 1.0 / inertia
-        if rigid:
-            # Lines 4–6: budget, torque to stop, applied friction.
-            if leapfrog:
-                # A shaft at rest may be held. Its friction is unknown at the start of a simulation.
-                gained = half_h * inverse_inertia * (tm + te - friction) if v != 0.0 else 0.0
-                tm_mean = tm - drag * gained
-                budget = friction_budget(
-                    v + gained, tm_mean, te, kc, 0.0, km, ke, kcs, kms, kes, kmq, keq, inverse_vs, alpha, gate
-                ) + kv * abs(v)
-            else:
-                budget = friction_budget(v, tm, te, kc, kv, km, ke, kcs, kms, kes, kmq, keq, inverse_vs, alpha, gate)
-            if leapfrog:
-                friction = mean_friction(inertia * inverse_h * v, tm + te, budget)
-            else:
-                friction = clip(inertia * inverse_h * v + tm + te, budget)
-        else:
-            mobility = h * inverse_inertia
-            tm_mean = tm
-            if leapfrog:
-                tm_mean = tm - 0.5 * drag * mobility * (tm + te - friction)
-                # The middle of the step; later only as far as a stiff bristle needs in order not to ring.
-                mobility = max(0.5 * mobility, mobility - compliance)
-            free = v + mobility * (tm + te)
-            sliding, at_rest = dry_friction(tm_mean, te, kc, km, ke, kcs, kms, kes, kmq, keq, gate)
-            friction, deflection = bristle(
-                v, free, mobility, deflection, sliding, at_rest, kv, alpha,
-                spring, decay, gain, compliance, stribeck_speed, level, slope,
+        numbers = (
+            kc, kv, km, ke, kcs, kms, kes, kmq, keq, inverse_vs, alpha, gate,
+            spring, decay, gain, compliance, stribeck_speed, level, slope,
+        )  # fmt: skip
+        # Lines 4–9: friction and integration.
+        if play:
+            new_q, new_v, friction, deflection, gap, slide = parted(
+                q, v, gap, slide, tm, te, drag, law_drag, inertia, inverse_inertia, armature, half_gap, velocity_limit,
+                friction, deflection, h, inverse_h, numbers,
             )  # fmt: skip
-        # Lines 7–9: integration.
-        a = (tm + te - friction) * inverse_inertia
-        new_v = clip(v + a * h, velocity_limit)
-        if leapfrog:
-            new_q = x + half_h * new_v
         else:
-            # "bam" integrates the velocity after the update.
-            moving = v + velocity_after * (new_v - v)
-            new_q = q + (moving * h + 0.5 * a * h * h)
+            a, friction, deflection = slowed(
+                v, tm, te, drag, inertia, inverse_inertia, friction, deflection, h, inverse_h, *numbers
+            )
+            new_v = clip(v + a * h, velocity_limit)
+            if leapfrog:
+                new_q = x + half_h * new_v
+            else:
+                # "bam" integrates the velocity after the update.
+                moving = v + velocity_after * (new_v - v)
+                new_q = q + (moving * h + 0.5 * a * h * h)
         if full and leapfrog:
             slewed = slewed_after if enable > 0.0 else new_q
             output = output - 0.5 * late_feedback * (new_v - v) if enable > 0.0 else 0.0
@@ -511,7 +453,7 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
         elif full:
             slewed = slewed if enable > 0.0 else q
         return (
-            new_q, new_v, slewed, output, integral, error, bus_current, deflection, friction, held, since,
+            new_q, new_v, slewed, output, integral, error, bus_current, deflection, friction, held, since, gap, slide,
             tm, current, duty, supply, control,
         )  # fmt: skip
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from core.base.arrays import Array
 from core.base.errors import ModelError
 from core.kernel.layout import Slot
-from core.kernel.rollout import OUTPUTS, STATE, history_steps, initial_state, rollout_kernel
+from core.kernel.rollout import OUTPUTS, SINCE, STATE, history_steps, initial_state, rollout_kernel
 from core.motion.recording import Recording
 from core.motion.smoothing import savitzky_golay
 from core.motion.supply import supply_of
@@ -115,12 +115,12 @@ def roll_out(
             at sample 0.
         hand: External torque of each time step [N·m]. None: no torque.
     """
-    kernel = rollout_kernel(model.control.kernel_law, model.kernel_contact, model.leapfrog)
+    kernel = rollout_kernel(*model.kernel_variant)
     out, nothing = np.empty((samples, len(OUTPUTS))), np.zeros(len(commands.goal))
-    state = initial_state(*starts[0][1:])
+    state = initial_state(*starts[0][1:], row)
     for (first, position, velocity), (last, _, _) in pairwise([*starts, (samples, 0.0, 0.0)]):
         reached = state[:2].copy()
-        state[0], state[1], state[STATE - 1] = position, velocity, 0.0
+        state[0], state[1], state[SINCE] = position, velocity, 0.0
         kernel(
             row, state, commands.goal, commands.lasts, commands.enable, commands.supply,
             nothing if hand is None else hand, nothing, nothing, first * steps, dt / steps, steps,
@@ -357,7 +357,7 @@ class Stepper:
         self._substeps = substeps
         self._row = model.bound_row(bench, settings, self._h)
         self._nominal_supply = settings.supply_voltage
-        self._kernel = rollout_kernel(model.control.kernel_law, model.kernel_contact, model.leapfrog)
+        self._kernel = rollout_kernel(*model.kernel_variant)
         delay = float(self._row[[Slot.DELAY, Slot.RELEASE_DELAY]].max())
         self._past = history_steps(delay, self._h) + substeps
         # The past, the current step, and the one after it.
@@ -369,7 +369,7 @@ class Stepper:
 
     def reset(self, position: float = 0.0, velocity: float = 0.0) -> None:
         """Set position [rad] and velocity [rad/s], with the motor released and no pending command."""
-        self._state[:] = initial_state(position, velocity)
+        self._state[:] = initial_state(position, velocity, self._row)
         self._inputs[:] = 0.0
         self._inputs[0] = position
         self._inputs[2] = self._nominal_supply

@@ -22,7 +22,7 @@ from core.base.errors import ModelError, ServoBenchError, newer
 from core.base.guards import finite_float, is_finite, is_object
 from core.base.sealed import is_edited, sealed_text
 from core.document.table import Tabular
-from core.kernel.layout import Contact, Setup, Slot, bind, empty_rows
+from core.kernel.layout import Contact, Law, Setup, Slot, bind, empty_rows
 from core.servo.actuator import COMMANDS, ControlLaw, setup_row
 from core.servo.bench import Bench
 from core.servo.catalogue import SERVO_FILE, adopt_servo, load_servo
@@ -141,6 +141,8 @@ class ServoModel(Tabular):
             if not self.parameters[name].value > 0:
                 raise ModelError(f"{self.title}: {name} must be positive")
         self._require_continuous_contact()
+        if "backlash" in self.command_path and not self.leapfrog:
+            raise ModelError(f'{self.title}: backlash needs the integrator "leapfrog", not {self.integrator!r}')
 
     def _require_continuous_contact(self) -> None:
         """Reject a bristle whose friction jumps at the onset of slip (Cisneros et al., eq. 14)."""
@@ -192,6 +194,11 @@ class ServoModel(Tabular):
     def kernel_contact(self) -> Contact:
         """Compiled step that computes the model's friction."""
         return CONTACTS[self.contact]
+
+    @property
+    def kernel_variant(self) -> tuple[Law, Contact, bool, bool]:
+        """Control law, contact, second-order step and backlash: what `rollout_kernel` is compiled for."""
+        return self.control.kernel_law, self.kernel_contact, self.leapfrog, "backlash" in self.command_path
 
     @property
     def command_path(self) -> tuple[str, ...]:
@@ -339,7 +346,7 @@ class ServoModel(Tabular):
             gains > 0
             or "speed_integral" in self.parameters
             or self.control_period(settings) > 0
-            or any(name != "release_braking" for name in self.command_path)
+            or any(name not in ("release_braking", "backlash") for name in self.command_path)
         )
 
     def setup(self, bench: Bench, settings: ServoSettings, step: float) -> np.ndarray:

@@ -145,8 +145,12 @@ COMMAND_PATH: Mapping[str, Term] = {
         title="braking while released",
         slots=(Slot.RELEASE_BRAKING,), start=0.2, upper=1.0, limits=(0.0, 1.0), neutral=0.0, evidence="braking",
     ),
+    "backlash": Term(
+        symbol="b", unit="rad", description="backlash, way of the motor between its contacts with the load",
+        title="backlash", slots=(Slot.BACKLASH,), start=math.radians(0.5), upper=math.radians(5.0), neutral=0.0,
+    ),
 }  # fmt: skip
-"""Terms between a command and the motor; each is off unless requested."""
+"""Terms between a command and the load beside motor and friction; each is off unless requested."""
 
 ANGLE_TERMS = ("error_gain_ratio", "goal_slew", "dead_band", "output_offset")
 """Command path terms that act on an angle; a servo that is commanded otherwise has none of them."""
@@ -163,13 +167,13 @@ SPEED_LOOP: Mapping[str, Term] = {
 }  # fmt: skip
 """Gains of a servo that is commanded by a speed, scaled by its output limit and no-load speed."""
 
-_BY_NAME = ("control_period", "output_offset", "output_limit_ratio", "pulse_sag")
+_BY_NAME = ("control_period", "output_offset", "output_limit_ratio", "pulse_sag", "backlash")
 COMMAND_PATH_TERMS = tuple(name for name in COMMAND_PATH if name not in _BY_NAME)
 """Command path terms of an identification unless others are requested.
 
 The servo's file gives the control period, and without integral or derivative gain hardly a recording shows it. Only
 Feetech's servos are known to have an output offset, the servo's file gives the limit of the output, and only a logged
-supply that alternates with the bridge shows an unbuffered one, see `suited`.
+supply that alternates with the bridge shows an unbuffered one, see `suited`. Backlash doubles the cost of a simulation.
 """
 
 FRICTION: Mapping[str, Term] = {

@@ -26,7 +26,7 @@ model = nominal_model(load_servo("mx106"))
 Stepper(model, Bench(mass=1.0, length=0.1), model.default_settings(), 0.005).step(0.1)
 time_compilation()
 rollout = rollout_kernel(model.control.kernel_law, leapfrog=model.leapfrog)
-for kernel in (rollout, population_kernel(Law.VOLTAGE, False, leapfrog=True)):
+for kernel in (rollout, population_kernel(False, Law.VOLTAGE, leapfrog=True)):
     print(sum(kernel.stats.cache_hits.values()), sum(kernel.stats.cache_misses.values()))
 """
 
@@ -58,7 +58,7 @@ def test_of_processes_at_once_one_compiles_and_a_later_one_finds_it(use, tmp_pat
 
 
 def test_no_two_variants_share_a_number():
-    numbers = [fingerprint(*variant) for variant in product(Law, (False, True), Contact, (False, True))]
+    numbers = [fingerprint(*variant) for variant in product(Law, (False, True), Contact, (False, True), (False, True))]
     assert len(set(numbers)) == len(numbers)
     assert min(numbers) > 0
 

@@ -12,7 +12,7 @@ import pytest
 
 from core.base.errors import ModelError
 from core.kernel.layout import Slot
-from core.kernel.step import friction_budget as kernel_budget
+from core.kernel.mechanics import friction_budget as kernel_budget
 from core.servo.friction import (
     QUADRATIC_GATES,
     friction_budget,

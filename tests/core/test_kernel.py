@@ -66,9 +66,9 @@ def candidates(model, random, count):
     return low + random.uniform(0.0, 1.0, (count, len(low))) * (high - low)
 
 
-def law_of(name, full, **options):
+def law_of(name, full, more=(), **options):
     path = COMMAND_PATH_TERMS if full else ("release_braking",)
-    return catalogue_model(friction="m6", command_path=path, **LAW_MODELS[name], **options)
+    return catalogue_model(friction="m6", command_path=(*path, *more), **LAW_MODELS[name], **options)
 
 
 REST = pytest.mark.exhaustive("the rest of the table")
@@ -81,6 +81,7 @@ REST = pytest.mark.exhaustive("the rest of the table")
         pytest.param({"integrator": "algorithm1"}, id="algorithm1"),
         pytest.param({"integrator": "bam"}, id="bam", marks=REST),
         pytest.param({"quadratic_gate": "opposing"}, id="opposing", marks=REST),
+        pytest.param({"more": ("backlash",)}, id="backlash", marks=REST),
     ],
 )
 @pytest.mark.parametrize(

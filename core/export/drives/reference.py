@@ -24,7 +24,7 @@ from core.export.drives.carrying import Carried, Errors, compared
 from core.export.references import GridRun, converged_positions
 from core.kernel.compilation import fingerprint, kept_on_disk
 from core.kernel.layout import Law, Slot, bind
-from core.kernel.step import clip, dry_friction
+from core.kernel.mechanics import clip, dry_friction
 from core.motion.trajectories import make_trajectory
 from core.servo.actuator import FAST_DECAY, SLOW_DECAY
 from core.servo.bench import Bench

@@ -50,5 +50,6 @@ EXPORTER = Exporter(
     write=write_json,
     check=check_json,
     any_law=True,
+    backlash=True,
     contacts=tuple(CONTACTS),
 )

@@ -72,8 +72,8 @@ def torque_residual(
     row = model.bound_row(run.bench, run.settings, h)
     given = held_commands(recording, run, step, n, supply)
     nothing, out = np.zeros(len(given.goal)), np.empty((1, len(OUTPUTS)))
-    kernel = rollout_kernel(model.control.kernel_law, model.kernel_contact, model.leapfrog)
-    state = initial_state(float(measured[0]), float(velocity[0]))
+    kernel = rollout_kernel(*model.kernel_variant)
+    state = initial_state(float(measured[0]), float(velocity[0]), row)
     predicted, motor = np.empty(len(measured)), np.empty(len(measured))
     for k in range(len(measured)):
         state[0], state[1] = measured[k], velocity[k]

@@ -158,7 +158,7 @@ class Batch:
             self._velocity = self._smoothed_velocity()
             self._velocity[self._first] = begun
         full = any(model.needs_full_step(recording.settings) for recording in recordings)
-        self._kernel = population_kernel(model.control.kernel_law, full, model.kernel_contact, model.leapfrog)
+        self._kernel = population_kernel(full, *model.kernel_variant)
         self._threads = available_threads() if threads is None else max(1, threads)
         self._dealt: dict[int, list[NDArray[np.int64]]] = {}
         self.spared = 0

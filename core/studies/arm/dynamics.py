@@ -25,10 +25,11 @@ from numba import njit
 from numpy.typing import NDArray
 
 from core.base.arrays import Array
+from core.kernel.bristle import INLINE
 from core.kernel.compilation import compiled, fingerprint, step
 from core.kernel.layout import Law, Slot
 from core.kernel.mathops import sine
-from core.kernel.step import INLINE, clip, friction_budget
+from core.kernel.mechanics import clip, friction_budget
 from core.studies.arm.links import ArmLinks
 
 Indices = NDArray[np.int64]
