@@ -166,7 +166,8 @@ def test_a_population_moves_as_its_candidates(random):
     for place, vector in enumerate(matrix):
         for run, found in zip(runs, motions, strict=True):
             expected = simulate_recording(model.with_vector(vector), run).position - run.position
-            np.testing.assert_allclose(found[:, place], expected, rtol=1e-9, atol=1e-9)
+            # Two kernels differ in the last bits, and impacts magnify differences.
+            np.testing.assert_allclose(found[:, place], expected, rtol=0, atol=1e-7)
 
 
 def test_a_first_order_integrator_refuses_backlash():
