@@ -148,6 +148,7 @@ COMMAND_PATH: Mapping[str, Term] = {
     "backlash": Term(
         symbol="b", unit="rad", description="backlash, way of the motor between its contacts with the load",
         title="backlash", slots=(Slot.BACKLASH,), start=math.radians(0.5), upper=math.radians(5.0), neutral=0.0,
+        evidence="backlash",
     ),
 }  # fmt: skip
 """Terms between a command and the load beside motor and friction; each is off unless requested."""
@@ -272,6 +273,7 @@ PUSHED_BY: Mapping[str, str] = {
     **dict.fromkeys(("dead_band", "output_offset"), "kp of the runs, and that goals and positions have the same zero"),
     "supply_sag": "the supply voltage of the runs at the servo",
     "release_braking": "at which time the torque is released in these runs",
+    "backlash": "that horn and load sit tight on the shaft, and that positions are those of the output shaft",
 }
 """Facts to check if a term lies at a bound of its search: these push it there if they are wrong."""
 

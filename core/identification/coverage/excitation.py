@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from core.base.arrays import Array
 from core.identification.coverage.signals import Signals, signals_of, spans
 from core.motion.recording import Recording
 from core.servo.catalogue import load_servo
@@ -29,6 +30,9 @@ SMALL_ERROR = 0.03
 """Errors at rest below this show a dead band [rad]."""
 
 AT_LIMIT = 0.999
+
+HANDED = 0.003
+"""Share of the stall torque that must pass through the gears both ways: less is within the noise of accelerations."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +66,8 @@ class Excitation:
     """Share of the time with torque off."""
     releases: int
     """Number of phases with torque off in which the servo moved."""
+    handovers: int = 0
+    """Number of times that the torque through the gears changed its sign."""
 
 
 def excitation_of(recording: Recording) -> Excitation:
@@ -98,6 +104,7 @@ def excitation_of(recording: Recording) -> Excitation:
         resting_errors=sum(error < SMALL_ERROR for error in errors),
         released_share=1.0 - driven / len(s.enable),
         releases=_releases(s, moving),
+        handovers=_handovers(bench.inertia * s.acceleration - load, HANDED * spec.stall_torque),
     )
 
 
@@ -124,6 +131,7 @@ def excitation_of_all(each: Sequence[Excitation]) -> Excitation:
         resting_errors=sum(e.resting_errors for e in each),
         released_share=mean("released_share"),
         releases=sum(e.releases for e in each),
+        handovers=sum(e.handovers for e in each),
     )
 
 
@@ -154,6 +162,12 @@ def _reversals(s: Signals, resting: NDArray[np.bool_]) -> int:
         return 0
     turned = np.sign(s.velocity[moving[1:]]) != np.sign(s.velocity[moving[:-1]])
     return int((turned & (np.diff(moving) * s.step < REVERSAL_TIME)).sum())
+
+
+def _handovers(passed: Array, least: float) -> int:
+    """Return how often the torque through the gears [N·m], (n,), went from beyond `least` one way to it the other."""
+    sides = np.sign(passed[np.abs(passed) > least])
+    return int(np.count_nonzero(np.diff(sides)))
 
 
 def _releases(s: Signals, moving: NDArray[np.bool_]) -> int:

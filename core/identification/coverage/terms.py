@@ -217,6 +217,15 @@ def _braking(seen: _Seen) -> tuple[str, str]:
     return verdict, text if verdict == "good" else f"{text}: record lift_and_drop"
 
 
+def _backlash(seen: _Seen) -> tuple[str, str]:
+    count = seen.excitation.handovers
+    verdict = _graded(count, 2 * FEW_EVENTS, 1)
+    text = f"the torque through the gears changes its direction {counted(count, 'time')}"
+    if verdict == "good":
+        return verdict, text
+    return verdict, f"{text}: record motion through hanging down, such as sin_sin and sin_time_square"
+
+
 _RULES: dict[str, Callable[[_Seen], tuple[str, str]]] = {
     "motor": _motor,
     "inertia": _inertia,
@@ -232,5 +241,6 @@ _RULES: dict[str, Callable[[_Seen], tuple[str, str]]] = {
     "dead_band": _dead_band,
     "sag": _sag,
     "braking": _braking,
+    "backlash": _backlash,
 }
 """Rules by the evidence that a term needs, see `core.servo.terms.Term.evidence`."""
