@@ -293,8 +293,18 @@ def test_record(reach, tmp_path) -> None:
 def test_place(reach, tmp_path) -> None:
     words = ["place", "--servo", "simulated:mx64", "--torques", "0.3,0.6", "--repeats", "2", "--steady", "0.7",
              "--rate", "125", *PENDULUM, "--fast", "-o", tmp_path]  # fmt: skip
-    plan = reach("bench_gui.headless.place.measuring.place_points", *words, but=("model",))["plan"]
+    plan = reach("bench_gui.headless.place.measuring.place_points", *words, but=("model", "backlash"))["plan"]
     differs(plan)
+    assert vars(plan) == {
+        "servo": "simulated:mx64", "bench": BENCH, "torques": (0.3, 0.6), "repeats": 2, "steady_time": 0.7,
+        "rate": 125.0, "fast": True,
+    }  # fmt: skip
+
+
+def test_place_backlash(reach) -> None:
+    words = ["place", "--servo", "simulated:mx64", "--torques", "0.3,0.6", "--repeats", "2", "--steady", "0.7",
+             "--rate", "125", *PENDULUM, "--fast", "--backlash"]  # fmt: skip
+    plan = reach("bench_gui.headless.place.pushing.push_both_ways", *words, but=("model", "output"))["plan"]
     assert vars(plan) == {
         "servo": "simulated:mx64", "bench": BENCH, "torques": (0.3, 0.6), "repeats": 2, "steady_time": 0.7,
         "rate": 125.0, "fast": True,

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import os
+from dataclasses import replace
 
 import pytest
 
-from bench_gui.cli.commands.servo.place import PromptedHand
+from bench_gui.cli.commands.servo.place import PromptedHand, PromptedPusher
 from bench_gui.headless.place.measuring import PlacementPlan, place_points
 from bench_gui.headless.place.rests import Target
 from bench_gui.headless.place.torques import MOST_TORQUES, torques_from
 from core.base.errors import ServoBenchError
 from core.practice.placement import expected_angles, placement_residuals, points_from_json, suggest_torques
 from core.servo.catalogue import load_servo, servos
+from core.servo.parameters import Parameter, ParameterSet
 from core.servo.shipped import load_model, shipped_models
 from drivers.simulated.servo import starting_bench
 from sessions import Session
@@ -64,6 +66,35 @@ def test_the_command_prints_and_stores_what_was_found(bench, tmp_path):
     assert table[0].split()[:2] == ["motor", "torque/N·m"]
     assert len(table) == 2
     assert len(points_from_json(Session.open(tmp_path / "s").document("placed_points"))) == 4
+
+
+@pytest.mark.parametrize("degrees", [0.0, 0.5, 1.0, 2.0])
+def test_planted_backlash_is_measured_within_a_tenth(bench, tmp_path, degrees):
+    model = load_model("mx106", "m6")
+    term = replace(Parameter.of_term("backlash"), value=math.radians(degrees))
+    planted = replace(model, parameters=ParameterSet([*model.parameters.values(), term]))
+    (tmp_path / "true.json").write_text(planted.to_json_text(), "utf-8")
+
+    servo = f"simulated:mx106?model={tmp_path / 'true.json'}"
+    found = bench("place", "--servo", servo, "--fast", "--backlash", "--repeats", "2", "--json").data
+
+    assert math.degrees(found["backlash"]) == pytest.approx(degrees, rel=0.1, abs=0.03)
+    assert len(found["pushes"]) == 8
+    assert "Backlash: " in bench("place", "--servo", servo, "--fast", "--backlash").out
+
+
+def test_a_user_is_asked_to_push_both_ways(capsys):
+    read, write = os.pipe()
+    with os.fdopen(read) as answers, os.fdopen(write, "w") as keys:
+        user = PromptedPusher(1e-3, 0.1, answers)
+        user.push(-1.0)
+        assert "towards smaller angles" in capsys.readouterr().err
+        assert user.captured(0.0, 0.2) is None
+        print("", file=keys, flush=True)
+        assert user.captured(0.05, 0.2) is None
+        assert "still moves" in capsys.readouterr().err
+        print("", file=keys, flush=True)
+        assert user.captured(0.2, 0.2) == 0.2
 
 
 def test_repeats_are_kept_apart(tmp_path):

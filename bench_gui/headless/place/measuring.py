@@ -148,7 +148,7 @@ def place_points(
         AnotherServoError: The session has runs or points of another kind of servo.
         ServoBenchError: The servo failed or no torque can be held; placed points are kept.
     """
-    with _held(plan) as (identity, held, hand):
+    with held_servo(plan) as (identity, held, hand):
         identity.require_torque()
         torques = plan.torques if plan.torques is not None else _suggested(plan, identity.model)
         session = Session.open_or_create(session_path)
@@ -239,7 +239,7 @@ def _settle(held: Held, torque: float, finder: RestFinder) -> None:
 
 
 @contextmanager
-def _held(plan: PlacementPlan) -> Iterator[tuple[ServoIdentity, Held, SharedHand | None]]:
+def held_servo(plan: PlacementPlan) -> Iterator[tuple[ServoIdentity, Held, SharedHand | None]]:
     """Yield the servo of a plan, ready to hold a torque, and the hand of a simulated one."""
     source: Any = resolve(plan.servo)
     hand = SharedHand() if isinstance(source, SimulatedSource) else None

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, TextIO
 from bench_gui.cli.arguments import add_pendulum, bench_from, list_of_numbers, model_from, positive_float, positive_int
 from bench_gui.cli.terminal import add_json, add_progress, print_json, print_table
 from core.base.errors import InputError, ServoBenchError
+from core.base.json_fields import plain
 from core.base.words import counted
 
 if TYPE_CHECKING:
+    from bench_gui.headless.place.measuring import PlacementPlan
     from bench_gui.headless.place.rests import Falls, Rest, Target
 
 LINE_PERIOD = 0.2
@@ -26,7 +28,8 @@ LINE_PERIOD = 0.2
 EXAMPLES = """\
 examples:
   bench place --servo simulated:xl330 --fast -o session
-  bench place --torques 0.3:0.9:0.1 --repeats 2 --mass 1 -o session"""
+  bench place --torques 0.3:0.9:0.1 --repeats 2 --mass 1 -o session
+  bench place --servo simulated:mx106 --fast --backlash --repeats 3"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +67,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_pendulum(parser)
     parser.add_argument("--fast", action="store_true", help="run a simulated servo faster than real time")
-    parser.add_argument("-o", "--output", required=True, metavar="SESSION", help="session folder, created if needed")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("-o", "--output", metavar="SESSION", help="session folder, created if needed")
+    what.add_argument(
+        "--backlash",
+        action="store_true",
+        help="measure the backlash instead: push the load both ways with --torques below the friction of the gears",
+    )
     add_json(parser)
     add_progress(parser)
 
@@ -87,6 +96,8 @@ def run(arguments: argparse.Namespace) -> int:
         fast=arguments.fast,
     )
     quiet = arguments.quiet or arguments.json
+    if arguments.backlash:
+        return _measure_backlash(plan, quiet, arguments.json)
 
     def show(text: str) -> None:
         if not quiet:
@@ -118,10 +129,62 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if missing else 0
 
 
+def _measure_backlash(plan: PlacementPlan, quiet: bool, as_json: bool) -> int:
+    """Measure and print the backlash."""
+    from bench_gui.headless.place.pushing import push_both_ways
+
+    def show(text: str) -> None:
+        if not quiet:
+            print(text, file=sys.stderr)
+
+    found, pushes = push_both_ways(plan, lambda step, time: PromptedPusher(step, time, sys.stdin), show)
+    if as_json:
+        print_json({"unit": "N·m, rad", **plain(found), "pushes": plain(pushes)})
+        return 0
+    error = "" if math.isinf(found.error) else f" ± {math.degrees(found.error):.2g}°"
+    print(f"Backlash: {math.degrees(found.backlash):.3g}°{error} ({found.backlash:.4g} rad)")
+    if found.compliance * max(push.torque for push in pushes) > found.error:
+        print(f"What yields between motor and load: {1.0 / found.compliance:.3g} N·m/rad")
+    return 0
+
+
 def _shown(name: str, value: float | None) -> float | None:
     if value is None or not math.isfinite(value):
         return None
     return math.degrees(value) if name in ("lowest", "highest") else value
+
+
+class PromptedPusher:
+    """The user at the bench, prompted on the terminal: Enter captures the angle of a pushed load."""
+
+    def __init__(self, position_step: float, time: float, answers: TextIO) -> None:
+        """Prompt a user; arguments as for `PromptedHand`."""
+        from bench_gui.headless.place.rests import RestFinder
+
+        self._finder = RestFinder(position_step, time)
+        self._answers = answers
+
+    def push(self, torque: float) -> None:
+        """Ask the user to push."""
+        way = "larger" if torque > 0.0 else "smaller"
+        self._finder.restart()
+        _say(
+            f"\nPush the load gently towards {way} angles, against the teeth, and hold it there. Enter: capture the "
+            "angle. q, Enter: quit.\n"
+        )
+
+    def captured(self, time: float, position: float) -> float | None:
+        """Return the angle once the user pressed Enter and the load rests [rad]."""
+        self._finder.feed(time, position, True)
+        answer = _answer(self._answers)
+        if answer is None:
+            return None
+        if answer.strip().lower() == "q":
+            raise ServoBenchError("ended by the user")
+        if self._finder.steadiness.steady:
+            return self._finder.steadiness.angle
+        _say("\nNot captured: the load still moves. Hold it still.\n")
+        return None
 
 
 class PromptedHand:
@@ -147,7 +210,7 @@ class PromptedHand:
 
     def steady(self, torque: float) -> None:
         """Warn that the servo is about to apply torque."""
-        self._say(f"\nSteady the pendulum with your hand while the servo builds up {torque:g} N·m, then let it rest.\n")
+        _say(f"\nSteady the pendulum with your hand while the servo builds up {torque:g} N·m, then let it rest.\n")
 
     @property
     def fell(self) -> float | None:
@@ -162,7 +225,7 @@ class PromptedHand:
         self._falls = Falls(target)
         self._finder.restart()
         way = "down" if target.place == "lowest" else "up"
-        self._say(
+        _say(
             f"\nThe servo holds {target.torque:g} N·m. Move the pendulum {way} a little at a time and let go, "
             f"until it falls.\nEnter: capture the rest. n, Enter: next extreme. q, Enter: quit.\n"
         )
@@ -171,13 +234,13 @@ class PromptedHand:
         """Show the angle and process answers."""
         rest = self._finder.feed(time, position, True)
         if rest is not None and self._falls is not None and self._falls.note(rest, self._finder.steadiness.band):
-            self._say("\nIt fell.\n")
+            _say("\nIt fell.\n")
         if time - self._shown_at >= LINE_PERIOD:
             self._shown_at = time
             best = "none" if self.best is None else f"{math.degrees(self.best.angle):.2f}°"
             word = "steady" if self._finder.steadiness.steady else "moving"
-            self._say(f"\r{math.degrees(position):8.2f}°  {word}  best {best}   ")
-        answer = self._answer()
+            _say(f"\r{math.degrees(position):8.2f}°  {word}  best {best}   ")
+        answer = _answer(self._answers)
         if answer is not None:
             self._heed(answer.strip().lower())
 
@@ -188,26 +251,28 @@ class PromptedHand:
         elif answer == "q":
             raise ServoBenchError("ended by the user; the points placed so far are kept")
         elif rest is None:
-            self._say("\nNot captured: the pendulum still moves. Wait until it rests.\n")
+            _say("\nNot captured: the pendulum still moves. Wait until it rests.\n")
         elif self._further(rest):
             self.best = rest
-            self._say(f"\nCaptured {math.degrees(rest.angle):.2f}°.\n")
+            _say(f"\nCaptured {math.degrees(rest.angle):.2f}°.\n")
         else:
-            self._say("\nNot captured: an earlier rest was further out and stays.\n")
+            _say("\nNot captured: an earlier rest was further out and stays.\n")
 
     def _further(self, rest: Rest) -> bool:
         if self.best is None or self._target is None:
             return True
         return self._target.outwards * (rest.angle - self.best.angle) > 0.0
 
-    def _answer(self) -> str | None:
-        """Return a completed line of the user, None while there is none."""
-        if not select.select([self._answers], [], [], 0.0)[0]:
-            return None
-        line = self._answers.readline()
-        if not line:
-            raise ServoBenchError("standard input is closed; run this command on a terminal")
-        return line
 
-    def _say(self, text: str) -> None:
-        print(text, end="", file=sys.stderr, flush=True)
+def _answer(answers: TextIO) -> str | None:
+    """Return a completed line of the user, None while there is none."""
+    if not select.select([answers], [], [], 0.0)[0]:
+        return None
+    line = answers.readline()
+    if not line:
+        raise ServoBenchError("standard input is closed; run this command on a terminal")
+    return line
+
+
+def _say(text: str) -> None:
+    print(text, end="", file=sys.stderr, flush=True)
