@@ -8,7 +8,7 @@ has version 2, `contact` ("elastoplastic" or "elastoplastic_rational") and the n
 whose law acts once a period (`control_period` above 0) has version 3, with or without such a contact. A servo that is
 not commanded by an angle has version 4: `command` (one of `core.servo.actuator.COMMANDS`), `command_unit`, and the
 numbers of `COMMAND_NUMBERS`. Its gains are per unit of the command. If a number of `LATER_NUMBERS` has an effect, the
-file has its version, with the numbers of `COMMAND_NUMBERS` and all of `LATER_NUMBERS`.
+file has its version, with the numbers of `COMMAND_NUMBERS` and all of `LATER_NUMBERS`. Version 7 adds `backlash` [rad].
 """
 
 from __future__ import annotations
@@ -29,11 +29,10 @@ from core.servo.settings import ServoSettings
 STANDALONE = Path(__file__).parent / "standalone"
 """Folder of the stand-alone programs. It is not a package: they import only each other and are copied unchanged."""
 FORMAT = "servobench-servo"
-VERSION, VERSION_WITH_CONTACT, VERSION_WITH_PERIOD, VERSION_WITH_COMMAND = 1, 2, 3, 4
+VERSION, VERSION_WITH_CONTACT, VERSION_WITH_PERIOD, VERSION_WITH_COMMAND, VERSION_WITH_BACKLASH = 1, 2, 3, 4, 7
 """Programs of version 1 compute only a rigid contact and a law that acts in every step; they refuse the others."""
 _OF_THE_BENCH = (Slot.ANGLE_OFFSET, Slot.INERTIA, Slot.GRAVITY_TORQUE)
 _OF_THE_INTEGRATOR = (Slot.VELOCITY_AFTER, Slot.VELOCITY_LIMIT)
-_LEFT_OUT = (Slot.BACKLASH,)
 BRISTLE_NUMBERS = (Slot.BRISTLE_STIFFNESS, Slot.BRISTLE_DAMPING)
 """Numbers that an elastoplastic contact adds to `NUMBERS`."""
 COMMAND_NUMBERS = (Slot.ANGLE_IGNORED, Slot.SPEED_FEEDBACK)
@@ -43,13 +42,16 @@ LATER_NUMBERS = {Slot.CURRENT_LIMIT: NO_CURRENT_LIMIT, Slot.OUTPUT_OFFSET: 0.0, 
 _VERSION_WITH = {Slot.CURRENT_LIMIT: 5, Slot.OUTPUT_OFFSET: 5, Slot.PULSE_SAG: 6}
 """Version of a file in which each of them has an effect."""
 _ADDED = (*BRISTLE_NUMBERS, *COMMAND_NUMBERS, *LATER_NUMBERS)
-NUMBERS = tuple(slot for slot in Slot if slot not in (*_OF_THE_BENCH, *_OF_THE_INTEGRATOR, *_LEFT_OUT, *_ADDED))
+NUMBERS = tuple(slot for slot in Slot if slot not in (*_OF_THE_BENCH, *_OF_THE_INTEGRATOR, Slot.BACKLASH, *_ADDED))
 """Slots of a kernel row that describe the servo; their names in lower case are the keys of the file."""
 LAWS = {Law.VOLTAGE: "voltage", Law.LIMITED: "voltage", Law.COAST: "coast", Law.CURRENT: "current"}
 
 
-def servo_numbers(model: ServoModel, settings: ServoSettings) -> dict[str, Any]:
-    """Return all that a stand-alone program needs to simulate this servo with these gains, as plain data."""
+def servo_numbers(model: ServoModel, settings: ServoSettings, *, backlash: bool = False) -> dict[str, Any]:
+    """Return all that a stand-alone program needs to simulate this servo with these gains, as plain data.
+
+    Backlash is left out for a program that cannot hold it (`backlash` False).
+    """
     row = model.bound_row(Bench(mass=0.0, length=0.0), settings, model.dt)
     rigid = model.contact == "rigid"
     version = VERSION if rigid else VERSION_WITH_CONTACT
@@ -59,8 +61,9 @@ def servo_numbers(model: ServoModel, settings: ServoSettings) -> dict[str, Any]:
         version = VERSION_WITH_COMMAND
         commanded = {"command": command.kind, "command_unit": command.unit}
     later = [_VERSION_WITH[slot] for slot, none in LATER_NUMBERS.items() if row[slot] != none]
-    version = max([version, *later])
-    added = (*COMMAND_NUMBERS, *LATER_NUMBERS) if later else COMMAND_NUMBERS if commanded else ()
+    parted = [Slot.BACKLASH] if backlash and row[Slot.BACKLASH] > 0.0 else []
+    version = VERSION_WITH_BACKLASH if parted else max([version, *later])
+    added = (*COMMAND_NUMBERS, *LATER_NUMBERS, *parted) if later or parted else COMMAND_NUMBERS if commanded else ()
     return {
         "format": FORMAT,
         "version": version,
@@ -76,14 +79,16 @@ def servo_numbers(model: ServoModel, settings: ServoSettings) -> dict[str, Any]:
     }
 
 
-def servo_text(model: ServoModel, settings: ServoSettings) -> str:
-    """Return the text of the servo file, with numbers that read back bit for bit.
+def servo_text(model: ServoModel, settings: ServoSettings, *, backlash: bool = False) -> str:
+    """Return the text of the servo file, with numbers that read back bit for bit; `backlash` as in `servo_numbers`.
 
     `zero_offset` is the shaft angle at which the servo reads 0 [rad]. Programs add `joint_zero`, the joint's angle
     there, to goals. It is 0 for the example's pendulum, which is mounted at that offset.
     """
     mounted = {**zero_number(model), "joint_zero": 0.0} if zero_number(model) else {}
-    return json.dumps({**servo_numbers(model, settings), **mounted}, indent=1, allow_nan=False) + "\n"
+    return (
+        json.dumps({**servo_numbers(model, settings, backlash=backlash), **mounted}, indent=1, allow_nan=False) + "\n"
+    )
 
 
 def standalone_text(file: str) -> str:

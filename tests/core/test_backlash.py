@@ -1,5 +1,6 @@
 """Backlash: motor and load as two bodies whose teeth meet without rebound."""
 
+import json
 import math
 from dataclasses import replace
 
@@ -9,6 +10,8 @@ from scipy.integrate import solve_ivp
 
 from core.base.errors import ModelError
 from core.export import export_model
+from core.export.programs import program
+from core.export.servo_file import servo_numbers
 from core.identification.search.objective import Batch
 from core.kernel.population import LANES
 from core.motion.simulation import Stepper, simulate_recording, simulate_trajectory, with_integration
@@ -188,3 +191,14 @@ def test_an_export_says_what_becomes_of_backlash(target, tmp_path):
 
     assert "backlash" in " ".join(found.notes)
     assert "backlash" in (tmp_path / "README.md").read_text(encoding="utf-8")
+    for file in tmp_path.glob("*.servo.json"):
+        assert json.loads(file.read_text("utf-8"))["version"] < 7
+
+
+def test_programs_without_backlash_refuse_it():
+    model = with_backlash(DEGREE)
+    numbers = servo_numbers(model, model.default_settings(), backlash=True)
+
+    assert (numbers["version"], numbers["backlash"]) == (7, DEGREE)
+    with pytest.raises(ValueError, match="backlash, which this program does not compute"):
+        program("servobench_servo").Bank([numbers], 1e-3)

@@ -22,6 +22,10 @@ This program computes it at the velocity predicted from the joint's own inertia 
 the motor's and a slope as `dof_damping`, from which the engine's solver finds the true velocity with contacts and all
 joints together. The deflection then follows from that velocity.
 
+Backlash is a second joint on the same body, `shoulder_backlash` with the same type, axis and position: the servo's own
+joint is then the motor's, and the load is at the sum of both angles. Its limits are the teeth. The law sees the load,
+back-EMF and friction the motor, and between the teeth the gears carry no load.
+
 Only `update` moves the servos. Anything that steps the model without it (`mujoco.rollout`, MJX, MuJoCo Warp) takes
 controls as raw torques, which this program cannot detect. Use the export "mujoco-plugin" for rollouts, "mjlab" for
 MuJoCo Warp.
@@ -42,6 +46,7 @@ from typing import Any
 import mujoco
 import numpy as np
 from servobench_servo import (
+    BACKLASH,
     BRISTLE_DAMPING,
     CONTACT,
     DELAY,
@@ -80,15 +85,20 @@ MEMORY = len(FIELDS)
     TORQUE, EXTERNAL, BUDGET, OWN, DAMPING, VELOCITY, DEFLECTION, SLIDING, AT_REST, INERTIA, GEAR, GOAL, ENABLE,
 ) = range(len(STATE), len(STATE) + 13)  # fmt: skip
 """Offsets of the joint's memory after the servo's state."""
-DOF, ADDRESS, MOTOR, ROW = range(4)
-"""Indices of a joint in the engine's arrays; the last is its friction row in the previous step's constraints."""
+DOF, ADDRESS, MOTOR, ROW, PLAY, PLAY_ADDRESS = range(6)
+"""Indices of a joint in the engine's arrays. ROW is its friction row in the previous step's constraints. PLAY is the
+degree of freedom of its backlash joint, -1 without one."""
+BACKLASH_JOINT = "{}_backlash"
+"""Name of the joint between motor and load of a servo with backlash, after the servo's joint."""
+TEETH = (1e-5, 2.0)
+"""`solref` of its limits: as stiff as the engine allows, and overdamped, since critical damping lets teeth rebound."""
 
 
 def attach(model: Any, data: Any, joints: Mapping[str, str | Path | Mapping[str, Any]]) -> Servos:
     """Put servos on joints of a MuJoCo model.
 
-    Each joint needs one `<motor joint="…"/>`. Armature, damping and friction of the joints become the servos'. The
-    model's time step must not change.
+    Each joint needs one `<motor joint="…"/>`, and a joint `…_backlash` beside it if its servo has backlash. Armature,
+    damping and friction of the joints become the servos'. The model's time step must not change.
 
     Args:
         model: MuJoCo's `MjModel`.
@@ -118,7 +128,7 @@ class Servos:
         self._option, self._step = model.opt, model.opt.timestep
         self._require_options()
         self._dofs = np.array([model.jnt_dofadr[i] for i in ids], dtype=np.int64)
-        self._places = np.zeros((len(ids), 4), dtype=np.int64)
+        self._places = np.zeros((len(ids), 6), dtype=np.int64)
         self._places[:, DOF] = self._dofs
         self._places[:, ADDRESS] = [model.jnt_qposadr[i] for i in ids]
         self._places[:, MOTOR] = [motor for motor, _ in motors]
@@ -127,6 +137,8 @@ class Servos:
         self._commands = self._memory[:, GOAL:].T
         for row, servo in zip(self._rows, joints.values(), strict=True):
             row[:MEMORY] = load_servo(servo)
+        for place, row, joint, name in zip(self._places, self._rows, ids, self.names, strict=True):
+            place[PLAY], place[PLAY_ADDRESS] = _put_backlash(model, joint, name, row[BACKLASH])
         self.joint_zero = np.array([load_zero(servo) for servo in joints.values()])
         """Joint angles at which the servos read 0 [rad]; added to goals."""
         step = self._step
@@ -139,7 +151,8 @@ class Servos:
         model.dof_solref[self._dofs] = SOLREF
         model.dof_solimp[self._dofs] = SOLIMP
         mujoco.mj_setConst(model, mujoco.MjData(model))
-        self._memory[:, INERTIA] = model.dof_M0[self._dofs]
+        parted = self.numbers["backlash"] > 0.0
+        self._memory[:, INERTIA] = np.where(parted, self.numbers["armature"], model.dof_M0[self._dofs])
         self._memory[:, GEAR] = [gear for _, gear in motors]
         self._head = np.zeros(1, dtype=np.int64)
         self._fixed = (
@@ -179,11 +192,23 @@ class Servos:
         data.ctrl[self._places[:, MOTOR]] = 0.0
         self._model.dof_damping[self._dofs] = 0.0
         mujoco.mj_forward(self._model, data)
+        self._lean()
         memory[:, :INERTIA] = 0.0
         memory[:, VELOCITY] = data.qvel[self._dofs]
         memory[:, SLEWED] = data.qpos[self._places[:, ADDRESS]]
+        for place, own in zip(self._places, memory, strict=True):
+            own[SLEWED] += data.qpos[place[PLAY_ADDRESS]] if place[PLAY] >= 0 else 0.0
         self._fresh = True
         self._time = data.time
+
+    def _lean(self) -> None:
+        """Turn motors so that loads with backlash lean on the teeth as their weight does; loads do not move."""
+        data = self._data
+        for place, row in zip(self._places, self._rows, strict=True):
+            if place[PLAY] >= 0:
+                side = 0.5 * row[BACKLASH] * (1.0 if data.qfrc_bias[place[PLAY]] < 0.0 else -1.0)
+                data.qpos[place[ADDRESS]] += data.qpos[place[PLAY_ADDRESS]] - side
+                data.qpos[place[PLAY_ADDRESS]] = side
 
     def update(self, goals: Any, enable: Any = 1.0) -> None:
         """Prepare the next `mj_step`; call it before every step.
@@ -260,6 +285,24 @@ def _joint(model: Any, name: str) -> int:
     return joint
 
 
+def _put_backlash(model: Any, joint: int, name: str, backlash: float) -> tuple[int, int]:
+    """Set up the backlash joint of a servo's joint; return its degree of freedom and address, -1 without one."""
+    if backlash == 0.0:
+        return -1, -1
+    play = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, BACKLASH_JOINT.format(name))
+    if play < 0 or model.jnt_bodyid[play] != model.jnt_bodyid[joint]:
+        raise ValueError(
+            f"the servo of joint {name!r} has backlash: add a second joint, {BACKLASH_JOINT.format(name)!r}, with the "
+            "same type, axis and pos to the joint's body"
+        )
+    model.jnt_limited[play] = 1
+    model.jnt_range[play] = -0.5 * backlash, 0.5 * backlash
+    model.jnt_solref[play], model.jnt_solimp[play] = TEETH, SOLIMP
+    dof = int(model.jnt_dofadr[play])
+    model.dof_armature[dof] = model.dof_damping[dof] = model.dof_frictionloss[dof] = 0.0
+    return dof, int(model.jnt_qposadr[play])
+
+
 def _motor(model: Any, joint: int, name: str) -> tuple[int, float]:
     """Return a joint's motor and its torque per unit of control; raise ValueError unless it has one plain motor."""
     of_joint = (model.actuator_trntype == int(mujoco.mjtTrn.mjTRN_JOINT)) & (model.actuator_trnid[:, 0] == joint)
@@ -304,9 +347,14 @@ def _make_update(source: int) -> Any:
                 place[ROW] = row
             friction = efc_force[row] if row < end else 0.0
             external = smooth[dof] - own[OWN] + own[DAMPING] * before + constraint[dof] - friction
+            position, slide = qpos[place[ADDRESS]], 0.0
+            if place[PLAY] >= 0:
+                position, slide = position + qpos[place[PLAY_ADDRESS]], -qvel[place[PLAY]]
+                # Between the teeth, the gears carry no load.
+                external = external if constraint[place[PLAY]] != 0.0 else 0.0
             goal = late(past[j, 0], head, p[DELAY] / step + STAGGERED)
             enable = late(past[j, 1], head, p[RELEASE_DELAY] / step + STAGGERED)
-            torque, slope = drive(p, own, qpos[place[ADDRESS]], velocity, goal, enable, step, STAGGERED)
+            torque, slope = drive(p, own, position, velocity - slide, goal, enable, step, STAGGERED, slide)
             budget = static_friction(p, torque - 0.5 * slope * rate, external, velocity + 0.5 * rate)
             explicit, loss = torque, budget + SMALLEST_BUDGET
             if p[CONTACT] == RIGID:

@@ -73,17 +73,17 @@ FIELDS = (
     "inductance", "pwm_period",
     "kp", "ki", "kd", "kv", "output_limit", "opposing_gate", "release_delay",
     "supply_voltage", "law", "contact", "bristle_stiffness", "bristle_damping", "control_period",
-    "angle_ignored", "speed_feedback", "current_limit", "output_offset", "pulse_sag",
+    "angle_ignored", "speed_feedback", "current_limit", "output_offset", "pulse_sag", "backlash",
 )  # fmt: skip
 """Names of a servo's numbers in order: N·m/A, Ω, kg·m², N·m, N·m·s/rad, 1, N·m, 1, 1/(N·m), rad/s, 1, s, rad/s, rad, s,
 Ω, 1, H, s; gains per rad in duty cycle or A; V; law: 0 voltage, 1 current, 2 coast; contact: 0 rigid, 1 elastoplastic,
 2 elastoplastic with the rational function; N·m/rad, N·m·s/rad; s, 0: the law acts in every step; 1: the law does not
 compare the command with the angle; 1: it compares it with the speed; A, 1e9: no limit; share of output_limit;
-Ω."""
+Ω; rad."""
 (
     KT, R, ARMATURE, KC, KV_FRICTION, KM, KE, KCS, KMS, KES, KMQ, KEQ, VS, ALPHA, DELAY, SLEW, BAND, LAG, SAG, BRAKING,
     L, PERIOD, KP, KI, KD, KV, LIMIT, GATE, RELEASE_DELAY, SUPPLY, LAW, CONTACT, STIFFNESS, BRISTLE_DAMPING, BETWEEN,
-    ANGLE_IGNORED, SPEED, CURRENT_LIMIT, OFFSET, PULSE,
+    ANGLE_IGNORED, SPEED, CURRENT_LIMIT, OFFSET, PULSE, BACKLASH,
 ) = range(len(FIELDS))  # fmt: skip
 LAWS = ("voltage", "current", "coast")
 VOLTAGE, CURRENT, COAST = 0.0, 1.0, 2.0
@@ -121,9 +121,9 @@ def load_servo(source: str | Path | Mapping[str, Any]) -> np.ndarray:
     if (
         not isinstance(data, dict)
         or data.get("format") != "servobench-servo"
-        or data.get("version") not in (1, 2, 3, 4, 5, 6)
+        or data.get("version") not in (1, 2, 3, 4, 5, 6, 7)
     ):
-        raise ValueError(f"{name}: not a servo file of version 1 to 6")
+        raise ValueError(f"{name}: not a servo file of version 1 to 7")
     if data.get("law") not in LAWS:
         raise ValueError(f"{name}: no control law {data.get('law')!r}; available: {', '.join(LAWS)}")
     data["law"] = float(LAWS.index(data["law"]))
@@ -137,6 +137,8 @@ def load_servo(source: str | Path | Mapping[str, Any]) -> np.ndarray:
         data |= {"current_limit": 1e9, "output_offset": 0.0}
     if data["version"] < 6:
         data["pulse_sag"] = 0.0
+    if data["version"] < 7:
+        data["backlash"] = 0.0
     if data.get("contact") not in CONTACTS:
         raise ValueError(f"{name}: no contact {data.get('contact')!r}; available: {', '.join(CONTACTS)}")
     data["contact"] = float(CONTACTS.index(data["contact"]))
@@ -428,7 +430,7 @@ def sampled_law(p, state, position, velocity, goal, step):
 
 
 @compiled
-def drive(p, state, position, velocity, goal, enable, step, lead=0.0):
+def drive(p, state, position, velocity, goal, enable, step, lead=0.0, slide=0.0):
     """Return the motor torque [N·m] of one step and its decrease with velocity [N·m·s/rad]; advance the state.
 
     Args:
@@ -442,11 +444,13 @@ def drive(p, state, position, velocity, goal, enable, step, lead=0.0):
         lead: Additional delay of commands as a share of the step (`Bank`). Half a step centres the step on `position`,
             and quantities that grow with time (limited goal, integral, lagging output) act with their mean over the
             step. With 0 they act with their value at its end.
+        slide: Speed of the motor relative to that of the load, which the law sees [rad/s]; 0 without backlash.
     """
     if p[BETWEEN] > 0.0:
         control, damping = sampled_law(p, state, position - lead * step * velocity, velocity, goal, step)
     else:
         control, damping = continuous_law(p, state, position, velocity, goal, step, 1.0 - lead)
+    velocity += slide
     supply = max(p[SUPPLY] - p[SAG] * state[BUS], 0.0)
     feedback = output = 0.0
     if enable > 0.0:
@@ -579,6 +583,8 @@ class Bank:
                     f"a servo's contact is {CONTACTS[int(contact)]} and only {', '.join(contacts)} is possible here; "
                     "use the servo file of this program's own export"
                 )
+        if self.rows[:, BACKLASH].any():
+            raise ValueError("a servo has backlash, which this program does not compute: set it to 0 in the servo file")
         self.joint_zero = np.array([load_zero(servo) for servo in servos])
         """Joint angles at which the servos read 0 [rad]; `command` adds them to goals."""
         self.states = np.zeros((len(servos), len(STATE)))

@@ -21,6 +21,7 @@ from core.motion.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from core.servo.bench import Bench
 from core.servo.friction import friction_budget
 from core.servo.model import build_model, with_contact
+from core.servo.parameters import Parameter, ParameterSet
 from core.servo.shipped import load_model
 from core.servo.terms import FRICTION_MODELS
 
@@ -47,13 +48,19 @@ def scene(model, bench, step):
     return mujoco.MjModel.from_xml_string(xml_text(root))
 
 
+def with_backlash(model, degrees):
+    term = replace(Parameter.of_term("backlash"), value=np.radians(degrees))
+    others = [p for p in model.parameters.values() if p.name != "backlash"]
+    return replace(model, parameters=ParameterSet([*others, term]))
+
+
 def run(engine, numbers, goals, enable):
     """Positions before each step."""
     data = mujoco.MjData(engine)
     servos = attach(engine, data, {"servo": numbers})
     positions = np.empty(len(goals))
     for k in range(len(goals)):
-        positions[k] = data.qpos[0]
+        positions[k] = data.qpos.sum()
         servos.step(goals[k], enable[k])
     return positions
 
@@ -83,6 +90,33 @@ class TestAccuracy:
                 found = run(scene(model, bench, step), numbers, path.goal(time + step / 2), enable)
 
                 assert np.abs(found - converged_positions(model, grid_run, step)).mean() < bar
+
+    @pytest.mark.parametrize("degrees", [1.0, pytest.param(0.5, marks=others), pytest.param(2.0, marks=others)])
+    @pytest.mark.parametrize("name", ["mx106", pytest.param("sts3215", marks=others)])
+    def test_backlash(self, name, degrees):
+        """At most 1 mrad at 1 ms from a motion that backlash changes by more."""
+        model = with_backlash(load_model(name, "m6"), degrees)
+        bench, numbers = default_bench(model), servo_numbers(model, model.default_settings(), backlash=True)
+        rigid = with_backlash(model, 0.0)
+        for trajectory in ("lift_and_drop", "sin_time_square"):
+            path = make_trajectory(trajectory)
+            grid_run = GridRun(trajectory=trajectory, bench=bench, settings=model.default_settings())
+            time = 1e-3 * np.arange(round(path.duration / 1e-3))
+            enable = path.torque_enable(time).astype(float)
+
+            found = run(scene(model, bench, 1e-3), numbers, path.goal(time + 0.5e-3), enable)
+
+            expected = converged_positions(model, grid_run, 1e-3)
+            assert np.abs(found - expected).mean() < 1e-3
+            assert np.abs(converged_positions(rigid, grid_run, 1e-3) - expected).mean() > 1e-3
+
+    def test_a_servo_with_backlash_needs_a_joint_for_it(self):
+        model = with_backlash(load_model("mx106", "m6"), 1.0)
+        numbers = servo_numbers(model, model.default_settings(), backlash=True)
+        without = scene(load_model("mx106", "m6"), BENCH, 1e-3)
+
+        with pytest.raises(ValueError, match="add a second joint, 'servo_backlash'"):
+            attach(without, mujoco.MjData(without), {"servo": numbers})
 
     def test_the_whole_command_path(self):
         """Delay, release delay, slew, dead band, lag, sag, braking and integral gain: nearer with shorter steps."""

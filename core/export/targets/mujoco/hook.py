@@ -8,6 +8,7 @@ example.
 from __future__ import annotations
 
 import json
+import math
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,7 +42,7 @@ def write_hook(model: ServoModel, folder: Path, options: ServoOptions) -> Export
     servo, scene, arm, example = (f"{name}.{end}" for end in ("servo.json", "hook.xml", "hook-arm.xml", "example.py"))
     contents = {
         **{file: standalone_text(file) for file in PROGRAMS},
-        servo: servo_text(model, settings),
+        servo: servo_text(model, settings, backlash=True),
         scene: xml_text(pendulum_scene(name, model, bench, settings, options.timestep)),
         arm: xml_text(arm_example(name, model, bench, options.timestep)),
         example: _example(servo, scene, arm),
@@ -70,6 +71,7 @@ def write_hook(model: ServoModel, folder: Path, options: ServoOptions) -> Export
         "Commands given for a step act half a step later on average, as with a servo that polls them.",
         "For torque off, pass `enable` 0 to `update`, per joint.",
         *bristle_notes(model, "`servos.reset()`"),
+        *_backlash_notes(model),
     ]
     return exported(
         folder, model, "mujoco-hook", "MuJoCo with friction at run time", contents, meanings, notes, _usage(servo)
@@ -80,6 +82,7 @@ def pendulum_scene(name: str, model: ServoModel, bench: Bench, settings: ServoSe
     """Return the pendulum bench with a plain motor."""
     root = pendulum_element(name, model, bench, settings, timestep)
     _add_class(root, name, model)
+    _add_backlash(root, model)
     ET.SubElement(ET.SubElement(root, "actuator"), "motor", name="servo", joint="servo")
     return root
 
@@ -108,7 +111,30 @@ def arm_example(name: str, model: ServoModel, bench: Bench, timestep: float) -> 
         shape = {"type": "capsule", "fromto": numbers(0.0, 0.0, 0.0, 0.0, 0.0, -length), "size": numbers(0.05 * length)}
         ET.SubElement(parent, "geom", shape | {"contype": "0", "conaffinity": "0"})
         ET.SubElement(actuators, "motor", name=joint, joint=joint)
+    _add_backlash(root, model)
     return root
+
+
+def _backlash_notes(model: ServoModel) -> list[str]:
+    """Describe the joints of a servo with backlash; empty without."""
+    if not model.values.get("backlash"):
+        return []
+    return [
+        f"The backlash of {math.degrees(model.values['backlash']):.3g}° is a second joint on the same body, named "
+        "after the servo's joint with `_backlash` added, with the same type, axis and position; `attach` sets its "
+        "range. The load is at the sum of both angles, and `servos.reset()` lets it lean on the teeth as its weight does."
+    ]
+
+
+def _add_backlash(root: ET.Element, model: ServoModel) -> None:
+    """Add a joint between motor and load to each joint of a servo with backlash; the program sets its range."""
+    if not model.values.get("backlash"):
+        return
+    for body in root.iter("body"):
+        joint = body.find("joint")
+        if joint is not None:
+            play = {"name": f"{joint.get('name')}_backlash", "axis": joint.get("axis", "0 0 1")}
+            body.insert(list(body).index(joint) + 1, ET.Element("joint", play))
 
 
 def check_hook(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
@@ -137,7 +163,7 @@ def simulate_hook(scene: Path, servo: Path, run: GridRun, timestep: float) -> ND
     goals, enable = held_commands(run, timestep)
     positions = np.empty(len(goals))
     for k in range(len(goals)):
-        positions[k] = data.qpos[0]
+        positions[k] = data.qpos.sum()
         servos.step(goals[k], enable[k])
     return positions
 
@@ -200,6 +226,7 @@ EXPORTER = Exporter(
     write=write_hook,
     check=check_hook,
     any_law=True,
+    backlash=True,
     contacts=tuple(CONTACTS),
     engine="MuJoCo",
     package="mujoco",
