@@ -60,7 +60,7 @@ def rollout(numbers, bench, goals, enable, step):
 class TestAgainstTheKernel:
     def test_the_file_has_what_the_program_wants(self):
         slots = {slot.name.lower() for slot in (*NUMBERS, *BRISTLE_NUMBERS, *COMMAND_NUMBERS, *LATER_NUMBERS)}
-        assert set(servo.FIELDS) == slots | {"supply_voltage", "law", "contact"}
+        assert set(servo.FIELDS) == slots | {"supply_voltage", "law", "contact", "backlash"}
         assert sorted(servo.LAWS) == sorted(set(LAWS.values()))
         assert tuple(CONTACTS) == servo.CONTACTS
 

@@ -122,7 +122,7 @@ def _backlash_notes(model: ServoModel) -> list[str]:
     return [
         f"The backlash of {math.degrees(model.values['backlash']):.3g}° is a second joint on the same body, named "
         "after the servo's joint with `_backlash` added, with the same type, axis and position; `attach` sets its "
-        "range. The load is at the sum of both angles, and `servos.reset()` lets it lean on the teeth as its weight does."
+        "range. The load is at the sum of both angles, and `servos.reset()` lets it lean on the teeth by its weight."
     ]
 
 
