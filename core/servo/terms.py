@@ -174,7 +174,8 @@ COMMAND_PATH_TERMS = tuple(name for name in COMMAND_PATH if name not in _BY_NAME
 
 The servo's file gives the control period, and without integral or derivative gain hardly a recording shows it. Only
 Feetech's servos are known to have an output offset, the servo's file gives the limit of the output, and only a logged
-supply that alternates with the bridge shows an unbuffered one, see `suited`. Backlash about doubles the cost of a simulation.
+supply that alternates with the bridge shows an unbuffered one, see `suited`. Backlash about doubles
+the cost of a simulation.
 """
 
 FRICTION: Mapping[str, Term] = {
