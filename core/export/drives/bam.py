@@ -35,7 +35,8 @@ STRIBECK = ("friction_stribeck", "dtheta_stribeck", "alpha")
 
 def in_bam_drive(model: ServoModel) -> tuple[ServoModel, list[str]]:
     """Return the part of the model that a BAM drive can hold, and the lost parts in words."""
-    lost = missing_terms(model, Form(friction=model.friction, alpha=model.values.get("alpha", 1.0), kept=KEPT))
+    kept = (*KEPT, "backlash")  # `drive_notes` says how
+    lost = missing_terms(model, Form(friction=model.friction, alpha=model.values.get("alpha", 1.0), kept=kept))
     unknown = [name for name in model.command_path if name not in KEPT]
     control = replace(model.control, drive=SLOW_DECAY)
     return replace(without_terms(with_contact(model, "rigid"), unknown), control=control, name=model.title), lost
@@ -96,6 +97,13 @@ def drive_notes(
     ]
     if lost:
         notes.append(f"The BAM drive cannot represent {', '.join(lost)}.")
+    if model.values.get("backlash"):
+        half = 0.5 * model.values["backlash"]
+        notes.append(
+            "Isaac Lab's drive reads backlash from a second hinge. For this servo, give the link of each joint a hinge "
+            f"`passive_<joint>_backlash` on the same axis with a range of ±{half:.4g} rad and little armature, and "
+            'pass `backlash_joint_template="passive_{}_backlash"`. The files have no such hinge.'
+        )
     if model.friction in ("m3", "m4"):
         notes.append(
             f"{model.friction.upper()} is written as the drive's M5 with equal load coefficients on both sides."

@@ -183,8 +183,13 @@ def test_newton_reads_the_drive(tmp_path):
             0.005,
             ["The delay of 21 ms is 5 steps of 5 ms, rounded up. ", ": it sags too much."],
         ),
+        (
+            catalogue_model("mx106", "m1", command_path=("backlash",), values={"backlash": 0.02}),
+            0.005,
+            ["`passive_<joint>_backlash` on the same axis with a range of ±0.01 rad"],
+        ),
     ],
-    ids=["nothing", "M3", "gate", "no gate", "time step", "command path"],
+    ids=["nothing", "M3", "gate", "no gate", "time step", "command path", "backlash"],
 )
 def test_what_the_drive_does_differently_is_noted(monkeypatch, model, step, said):
     monkeypatch.setattr(bam_drive, "engine_errors", lambda *_: lambda held: [np.array([-0.002]), np.array([0.001])])
