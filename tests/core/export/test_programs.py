@@ -91,7 +91,7 @@ def test_both_programs_lead_alike(law):
     ("change", "message"),
     [
         ({"format": "other"}, "not a servo file"),
-        ({"version": 7}, "not a servo file|version 7"),
+        ({"version": 8}, "not a servo file|version 8"),
         ({"version": 4, "contact": "rigid", "control_period": 0.0}, "angle_ignored = None"),
         ({"version": 5, "contact": "rigid", "control_period": 0.0, "angle_ignored": 0.0}, "speed_feedback = None"),
         ({"version": 3, "contact": "rigid", "control_period": -1.0}, "control_period = -1.0"),

@@ -97,7 +97,7 @@ class RandomStates:
                 for slot in NUMBERS:
                     self.numbers[slot.name.lower()][n, j] = row[slot]
                 limit = row[Slot.OUTPUT_LIMIT]
-                scale = np.array([1.0, 1.0, 1.0, limit, limit, 0.1, 0.6, 0.0, 0.0, 0.0, 0.0])
+                scale = np.array([1.0, 1.0, 1.0, limit, limit, 0.1, 0.6, *[0.0] * (STATE - 7)])
                 state = random.uniform(-1.0, 1.0, STATE) * scale
                 state[:2], state[6] = (self.position[n, j], self.velocity[n, j]), abs(state[6])
                 self.state[n, j] = state
