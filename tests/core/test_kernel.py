@@ -155,14 +155,14 @@ def test_a_reset_puts_the_shaft_back_to_the_measured_motion_and_nothing_else(ran
     model = law_of("voltage", False, integrator="algorithm1")
     (run,) = recordings(model, random, False)[1:2]
     matrix, length = candidates(model, random, LANES), 7
-    cut = Batch(model, [run]).in_pieces(length * RUNS[1][2])
+    cut = Batch(model, [run], supply="header").in_pieces(length * RUNS[1][2])
     rest = replace(run, channels={name: values[length:].copy() for name, values in run.channels.items()})
     rest.channels["velocity"][0] = cut._velocity[length]
     run.channels["velocity"][0] = cut._velocity[0]
 
     whole, pieces, alone = (
         batch.residuals(matrix, lambda _, found: found.copy())[0]
-        for batch in (Batch(model, [run]), cut, Batch(model, [rest]))
+        for batch in (Batch(model, [run], supply="header"), cut, Batch(model, [rest], supply="header"))
     )
 
     np.testing.assert_array_equal(pieces[: length + 1], whole[: length + 1])
