@@ -70,7 +70,7 @@ class ParameterEvidence:
             return Grade(word=LEFT_OUT, figure=LEFT_OUT, width="", text=LEFT_OUT)
         if self.frozen:
             figure, unit = significant(self.value), "" if self.unit == "1" else f" {self.unit}"
-            return Grade(word=FROZEN, figure=figure, width="", text=f"{figure}{unit}")
+            return Grade(word=FROZEN, figure=figure, width="", text=f"{figure}{unit}, {FROZEN}")
         return grade_of(self.value, self.half_width, self.lower, self.upper, self.unit)
 
     @property
