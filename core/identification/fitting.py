@@ -27,7 +27,7 @@ from core.identification.result import ModelResult, Repeat
 from core.identification.runs.conditions import (
     DivergingError,
     UnusableRuns,
-    held_by_duty_cycle,
+    held_terms,
     suited,
     unused_channels,
 )
@@ -203,9 +203,10 @@ class ModelFits:
         """Time steps between two samples, once chosen."""
         self._first_steps: dict[str, int] = {}
         """Time steps between two samples with which each model's searches began."""
+        self._held = held_terms(request, self.train) if request.command == "position" else {}
         own = [name for name, _, _ in request.bounds]
         self._templates = {
-            friction: with_one_period(up_to_goals(search_template(request, friction), self.train, own), self.train)
+            friction: with_one_period(up_to_goals(self._template(request, friction), self.train, own), self.train)
             for friction in request.models
         }
         self._budgets = {friction: budget_of(request, template) for friction, template in self._templates.items()}
@@ -213,6 +214,11 @@ class ModelFits:
         models = request.models[-1:] if self.trial else request.models
         own = [request.repeats * self._budgets[friction] for friction in models]
         self.work.expect([*own, *self.later], self._most(1))
+
+    def _template(self, request: IdentificationRequest, friction: str) -> ServoModel:
+        """Return `search_template` with what the duty cycle shows."""
+        model = search_template(request, friction)
+        return model.with_parameters(model.parameters.frozen_at(self._held))
 
     def fit(
         self, friction: str, split: Split, simpler: Sequence[ModelResult], numbers: Sequence[int] | None = None
@@ -385,7 +391,7 @@ class ModelFits:
             starts.append(found_before)
         if request.start:
             # The search explores widely from the first start and stays near the others.
-            usual = search_template(replace(request, start=()), wanted.friction).parameters
+            usual = self._template(replace(request, start=()), wanted.friction).parameters
             starts.insert(0, usual.frozen_at({name: NEUTRAL[name] for name in left_out(wanted)}).vector())
         if any(logarithmic(wanted.parameters)):
             starts.append(nearest_neutral(wanted.parameters).vector())
@@ -566,7 +572,6 @@ class ModelFits:
         """Return the model with its provenance."""
         request, model, best = self.request, found.model, found.best
         maes = [repeat.train_mae for repeat in found.repeats]
-        held = held_by_duty_cycle(self.train).items() & dict(request.frozen).items()
         provenance: dict[str, Any] = {
             "source": "identified from recordings",
             "data_hash": request.data_hash,
@@ -586,7 +591,9 @@ class ModelFits:
             "discretisation_error": discretisation_error(model, self.train, dt=request.dt, supply=request.supply),
             "saturated_share": self._saturated_share,
             REACH: self._reach,
-            "unused_channels": unused_channels(self.train, (request.drive_from, *(["duty_cycle"] if held else []))),
+            "unused_channels": unused_channels(
+                self.train, (request.drive_from, *(["duty_cycle"] if self._held else []))
+            ),
             **({"command_path_choice": self.path_choice} if self.path_choice else {}),
             "versions": dict(_versions()),
         }

@@ -71,7 +71,7 @@ def identify(
         UnusableRuns: No model can be fitted to some runs.
         IdentificationError: The request does not fit the recordings.
     """
-    request = suited(request, recordings)
+    asked, request = request, suited(request, recordings)
     split = split_recordings(recordings, request.validation, request.seed)
     train, validation = _divided(recordings, split)
     searches = partial(
@@ -89,7 +89,7 @@ def identify(
     tried: tuple[ModelResult, ...] = ()
     path_choice = ""
     if request.command_path_if_better:
-        trial, path_choice = _command_path_tried(request, recordings, split, searches)
+        trial, path_choice = _command_path_tried(asked, recordings, split, searches)
         if trial.stopped:
             return _stopped(trial, known)
         request, tried = trial.request, trial.results
@@ -119,11 +119,12 @@ def _command_path_tried(
     with suppress(SplitError):
         if not split.validation:
             split = split_recordings(recordings, DEFAULT_RULE, request.seed)
+    without, path = (suited(request.settled(terms), recordings) for terms in ((), request.command_path))
     if not split.validation:
-        return Identification(request.settled(()), split, (), stopped=False), NOT_TRIED
+        return Identification(without, split, (), stopped=False), NOT_TRIED
     train, validation = _divided(recordings, split)
     richest = request.models[-1]
-    variants = {"without": request.settled(()), "with": request.settled(request.command_path)}
+    variants = {"without": without, "with": path}
     asked = [(variants[how], richest) for how in variants] + [(variants["with"], model) for model in request.models]
     budgets = [request.repeats * budget_of(one, search_template(one, model)) for one, model in asked]
     found: list[Identification] = []

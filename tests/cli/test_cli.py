@@ -153,7 +153,7 @@ def test_the_command_path_is_tried_unless_it_is_said_what_to_do(bench, tmp_path,
     bench(*words, "--command-path", "-o", tmp_path / "with")
     assert set(load_identification(tmp_path / "with").results[0].model.command_path) == (
         # No goal of the example outruns a limit.
-        set(COMMAND_PATH_TERMS) - {"supply_sag", "goal_slew"}
+        set(COMMAND_PATH_TERMS) - {"supply_sag", "goal_slew"} | {"pulse_sag"}
     )
     both = [*words, "--no-command-path", "--command-path-terms", "command_delay", "-o", tmp_path / "both"]
     assert "give one of them" in bench(*both, code=1).err

@@ -79,7 +79,7 @@ def push_both_ways(
                 for push in (abs(torque), -abs(torque)):
                     pusher.push(push)
                     pushes.append(Push(torque=push, angle=_rest(held, pusher, hand is not None)))
-                    show(f"{push:+g} N·m: {math.degrees(pushes[-1].angle):.2f}°")
+                    show(f"{push:+.3g} N·m: {math.degrees(pushes[-1].angle):.2f}°")
         if hand is not None:
             hand.torque = 0.0
         return measure_backlash(pushes, identity.position_step), pushes

@@ -78,8 +78,7 @@ def suited(request: IdentificationRequest, recordings: Sequence[Recording]) -> I
     Its command is that of the runs, or the measured channel to drive from. A command path without an angle lacks some
     terms. A measured supply voltage includes the sag, so the usual command path then needs no term for it; one that
     alternates shows that nothing buffers the supply, which then sags by the motor's current, not by that of the supply.
-    Beside the usual command path, a gain ratio and a limit of the output that the logged duty cycle shows are held,
-    unless the request holds them or gives their bounds: a fit of positions hardly separates the ratio from k_t and R.
+    A limit of the output that the logged duty cycle shows joins the usual command path, see `held_terms`.
 
     Raises:
         UnusableRuns: The runs are commanded in different ways.
@@ -95,17 +94,31 @@ def suited(request: IdentificationRequest, recordings: Sequence[Recording]) -> I
         terms = tuple(term for term in request.command_path if term not in ANGLE_TERMS)
         return replace(request, command_path=terms)
     given = {name for name, *_ in (*request.frozen, *request.bounds)}
-    usual = set(COMMAND_PATH_TERMS) <= set(request.command_path)
-    held = held_by_duty_cycle(recordings) if usual else {}
-    request = replace(request, frozen=(*request.frozen, *(each for each in held.items() if each[0] not in given)))
-    if not usual:
+    if not _is_usual(request.command_path):
         return request
+    shown = tuple(name for name in held_by_duty_cycle(recordings) if name not in request.command_path)
+    request = replace(request, command_path=(*request.command_path, *shown))
     pulsed = is_unbuffered(recordings)
     measured = request.supply == "logged" and any("supply_voltage" in run.channels for run in recordings)
     if not (pulsed or measured):
         return request
     kept = [term for term in request.command_path if term != "supply_sag" or term in given]
     return replace(request, command_path=(*kept, "pulse_sag") if pulsed else tuple(kept))
+
+
+def held_terms(request: IdentificationRequest, recordings: Sequence[Recording]) -> dict[str, float]:
+    """Return the terms of the usual command path that a fit holds, since the logged duty cycle shows them, by name.
+
+    A fit of positions hardly separates the gain ratio from k_t and R. What the request holds or bounds stays so.
+    """
+    given = {name for name, *_ in (*request.frozen, *request.bounds)}
+    held = held_by_duty_cycle(recordings) if _is_usual(request.command_path) else {}
+    return {name: value for name, value in held.items() if name not in given}
+
+
+def _is_usual(path: Sequence[str]) -> bool:
+    """Return True for the usual command path, with or without the sag of the supply and more terms."""
+    return {*COMMAND_PATH_TERMS} - {"supply_sag"} <= {*path}
 
 
 def held_by_duty_cycle(recordings: Sequence[Recording]) -> dict[str, float]:

@@ -14,7 +14,7 @@ from core.base.errors import IdentificationError
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.options import COARSEST_GRID, options_of
 from core.identification.request import search_template, tunable_parameters
-from core.identification.runs.conditions import suited
+from core.identification.runs.conditions import held_terms, suited
 from core.identification.search.study import StudyRecord, search_settings
 from core.motion.recording import Recording
 from core.motion.supply import supply_alternation, supply_of
@@ -373,16 +373,16 @@ def duty(run, ratio=1.0, offset=0.0, noise=0.0003):
 @pytest.mark.parametrize("offset", [0.0, 0.03])
 def test_the_gain_ratio_that_the_duty_cycle_shows_is_held(ratio: float, offset: float) -> None:
     runs = with_channels(recordings(), duty_cycle=lambda run: duty(run, ratio, offset))
-    found = dict(suited(replace(SMALL, command_path=COMMAND_PATH_TERMS), runs).frozen)["error_gain_ratio"]
+    found = held_terms(replace(SMALL, command_path=COMMAND_PATH_TERMS), runs)["error_gain_ratio"]
     assert found == pytest.approx(ratio, rel=0.005)
-    assert suited(SMALL, runs).frozen == ()  # without a command path, as with the paper's protocol
+    assert held_terms(SMALL, runs) == {}  # without a command path, as with the paper's protocol
 
 
 @pytest.mark.parametrize("ratio", [0.3, 0.5, 0.8])
 def test_a_small_gain_makes_no_limit_of_the_output(ratio: float) -> None:
     """Duty cycles in steps of 1 %, of which many are at the largest, while nothing reaches a limit."""
     runs = with_channels(recordings(), duty_cycle=lambda run: np.round(0.5 * duty(run, ratio, noise=0.0), 2))
-    assert "output_limit_ratio" not in dict(suited(replace(SMALL, command_path=COMMAND_PATH_TERMS), runs).frozen)
+    assert "output_limit_ratio" not in held_terms(replace(SMALL, command_path=COMMAND_PATH_TERMS), runs)
 
 
 @pytest.mark.parametrize("limit", [0.5, 0.9, 1.0])
@@ -395,12 +395,12 @@ def test_the_limit_of_the_output_that_the_duty_cycle_shows_is_held(limit: float)
         return np.clip(run.settings.kp * law.error_gain * (run.goal - run.position), -limit, limit)
 
     runs = with_channels((*recordings(), made), duty_cycle=limited)
-    found = dict(suited(replace(SMALL, command_path=COMMAND_PATH_TERMS), runs).frozen)
+    found = held_terms(replace(SMALL, command_path=COMMAND_PATH_TERMS), runs)
     assert found["output_limit_ratio"] == pytest.approx(limit / law.output_limit, rel=1e-3)
     calm = with_channels(recordings(), duty_cycle=lambda run: 0.2 * duty(run, noise=0.0))
-    assert "output_limit_ratio" not in dict(suited(replace(SMALL, command_path=COMMAND_PATH_TERMS), calm).frozen)
+    assert "output_limit_ratio" not in held_terms(replace(SMALL, command_path=COMMAND_PATH_TERMS), calm)
     given = replace(SMALL, command_path=COMMAND_PATH_TERMS, bounds=(("output_limit_ratio", 0.8, 1.0),))
-    assert "output_limit_ratio" not in dict(suited(given, runs).frozen)
+    assert "output_limit_ratio" not in held_terms(given, runs)
 
 
 def test_a_limit_of_the_output_is_found_in_the_motion() -> None:
@@ -439,7 +439,7 @@ def test_a_limit_of_the_output_is_found_in_the_motion() -> None:
 def test_a_gain_ratio_that_is_given_or_not_shown_is_not_held(change, asked) -> None:
     request = replace(SMALL, command_path=COMMAND_PATH_TERMS, **asked)
     runs = with_channels(recordings(), **{"duty_cycle": duty, **change})
-    assert suited(request, runs).frozen == asked.get("frozen", ())
+    assert held_terms(request, runs) == {}
 
 
 def test_a_term_with_a_given_value_or_bounds_stays_in_whichever_path_is_tried() -> None:

@@ -238,7 +238,7 @@ def test_a_perfect_bench_with_an_unlike_motion_is_not_blamed(model, slow, name, 
     [
         ("sin_time_square", 8.0, "at up to 1.5 rad/s"),
         ("lift_and_drop", 8.0, "rad/s"),
-        ("up_and_down", 32.0, "at kp 4 to 8, and here it is kp 32"),
+        ("up_and_down", 32.0, "at kp 4 to 8, and this motion is at kp 32"),
     ],
 )
 def test_a_motion_that_is_unlike_is_named_with_what_the_model_knows(model, slow, name, kp, said):

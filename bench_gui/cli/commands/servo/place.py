@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, TextIO
 from bench_gui.cli.arguments import add_pendulum, bench_from, list_of_numbers, model_from, positive_float, positive_int
 from bench_gui.cli.terminal import add_json, add_progress, print_json, print_table
 from core.base.errors import InputError, ServoBenchError
-from core.base.json_fields import plain
 from core.base.words import counted
 
 if TYPE_CHECKING:
@@ -132,6 +131,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _measure_backlash(plan: PlacementPlan, quiet: bool, as_json: bool) -> int:
     """Measure and print the backlash."""
     from bench_gui.headless.place.pushing import push_both_ways
+    from core.base.json_fields import plain
 
     def show(text: str) -> None:
         if not quiet:
