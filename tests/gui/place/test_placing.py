@@ -32,7 +32,7 @@ from drivers.recorder.run import LIVE_DTYPE, Phase
 from drivers.servo import ServoIdentity, ServoState
 from sessions import Session
 from tests.gui.conftest import dispose
-from tests.gui.mouse import drag_pendulum
+from tests.gui.mouse import drag_pendulum, see
 from tests.waiting import FAST, wait_until
 
 TRUTH = load_model("mx106", "m6")
@@ -76,6 +76,18 @@ class Hands:
     def drag_to(self, goal):
         """Drag the drawn mass to an angle, let go, and return where it was."""
         return drag_pendulum(self.qtbot, self.controller.servo, self.pendulum, lambda: self.angle, goal, MOUSE, 0.2)
+
+    def swing_out(self):
+        """Wait until the pendulum, its motor off, has come to rest: where it turns its speed is none too."""
+        self.until(lambda: self.moved_in(1.0) < 0.01)
+
+    def moved_in(self, seconds):
+        """Return the way of the pendulum in so much of the servo's time [rad]."""
+        angles = [self.angle]
+        listening = self.controller.servo.rows.connect(lambda rows: angles.extend(rows["position"]))
+        see(self.qtbot, self.controller.servo, seconds)
+        self.controller.servo.rows.disconnect(listening)
+        return max(angles) - min(angles)
 
     def rest(self):
         """Wait until the pendulum stays where it is."""
@@ -153,7 +165,7 @@ def test_the_fall_that_ends_the_search_is_no_fault(hands):
     assert (faults, hands.problems, servo.view.fault) == ([], [], "")
     assert placing.note.endswith("It was fast, so the motor was switched off.")
     assert hands.page.state.property("state") == "ready"
-    hands.until(lambda: abs(servo.view.velocity) < 0.05)
+    hands.swing_out()
     hands.hold()  # nothing has to be acknowledged
 
 
@@ -204,7 +216,7 @@ def test_the_arrow_keys_push_and_a_torque_beyond_the_limits_is_refused(hands):
         assert f"{beyond} N·m is beyond the servo's limit" in hands.problems.pop()
         assert hands.controller.servo.view.state is ServoState.READY
     # Disconnecting ends a hold. A pendulum that still swings would end it by its speed.
-    hands.until(lambda: abs(hands.angle) < 0.1 and abs(hands.controller.servo.view.velocity) < 0.05)
+    hands.swing_out()
     type_torques(hands.page, "0.4")
     hands.hold()
     hands.controller.servo.disconnect_servo()
