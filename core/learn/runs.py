@@ -60,7 +60,8 @@ def runs_of(recordings: Sequence[Recording], request: IdentificationRequest) -> 
     longest = max(run.samples for run in grid)
     columns: dict[str, list[Array]] = {}
     for recording, run in zip(recordings, grid, strict=True):
-        commands = held_commands(recording, run, step, 1, request.supply)
+        unbuffered = "pulse_sag" in request.command_path
+        commands = held_commands(recording, run, step, 1, request.supply, unbuffered=unbuffered)
         position = np.asarray(run.position, dtype=np.float64)
         for name, values in {
             "goal": commands.goal,

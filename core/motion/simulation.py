@@ -213,7 +213,15 @@ def on_grid(recording: Recording, dt: float | None = None) -> tuple[Recording, f
     return (recording if regular else recording.resampled(step)), step
 
 
-def held_commands(recording: Recording, run: Recording, step: float, steps: int, supply: Supply = "logged") -> Commands:
+def held_commands(
+    recording: Recording,
+    run: Recording,
+    step: float,
+    steps: int,
+    supply: Supply = "logged",
+    *,
+    unbuffered: bool = False,
+) -> Commands:
     """Return the commands of a recording, one value per time step.
 
     Each command takes effect at its own time. If it changes more than once during a time step, a single change with the
@@ -225,6 +233,7 @@ def held_commands(recording: Recording, run: Recording, step: float, steps: int,
         step: Time between the samples of `run` [s].
         steps: Time steps between two samples.
         supply: Supply voltage, see `supply_of`.
+        unbuffered: As for `supply_of`, see `ServoModel.unbuffered`.
     """
     h = step / steps
     moments: Array = (np.maximum.accumulate(recording.command_time) - run.time[0]) / h
@@ -244,9 +253,9 @@ def held_commands(recording: Recording, run: Recording, step: float, steps: int,
         np.add.at(mean, before[within], changes[within])
         return held, mean
 
-    commanded = recording.goal
+    commanded, volts = recording.goal, supply_of(recording, supply, unbuffered=unbuffered)
     if recording.command.kind == "voltage":
-        commanded = commanded * (recording.settings.supply_voltage / supply_of(recording, supply))
+        commanded = commanded * (recording.settings.supply_voltage / volts)
     goal, mean = held(commanded)
     rise = np.append(np.diff(goal), 0.0)
     lasts = np.ones(count)
@@ -255,7 +264,7 @@ def held_commands(recording: Recording, run: Recording, step: float, steps: int,
         goal=goal,
         lasts=np.where((rise != 0.0) & (mean != goal), np.clip(1.0 - lasts, 0.0, 1.0), 1.0),
         enable=np.clip(np.round(held(recording.torque_enable)[1], 9), 0.0, 1.0),
-        supply=np.repeat(np.interp(run.time, recording.time, supply_of(recording, supply)), steps),
+        supply=np.repeat(np.interp(run.time, recording.time, volts), steps),
     )
 
 
@@ -303,7 +312,7 @@ def simulate_recording(
         steps,
         run.time,
         np.ascontiguousarray(run.goal, dtype=np.float64),
-        held_commands(recording, run, step, steps, supply),
+        held_commands(recording, run, step, steps, supply, unbuffered=model.unbuffered),
         starts_of(model, run, step)[: 1 if whole else None],
     )
 

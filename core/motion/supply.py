@@ -19,13 +19,15 @@ MORE_AT_LARGE = 1.3
 """Ratio of the changes at large and at small duty cycles that noise does not have."""
 
 
-def supply_of(recording: Recording, supply: Supply = "logged") -> Array:
+def supply_of(recording: Recording, supply: Supply = "logged", *, unbuffered: bool = False) -> Array:
     """Return the supply voltage at each sample [V], (n,).
 
     Args:
         recording: The recording.
         supply: "logged" takes the measured voltage where there is one and the nominal one elsewhere, and the median of
             one that alternates, see `supply_alternation`; "header" takes the nominal one.
+        unbuffered: True if the model computes the sag of an unbuffered supply. The median of what was logged is then
+            the supply of every run, as gentle runs of such a servo hardly alternate.
 
     Raises:
         ModelError: `supply` is neither.
@@ -37,8 +39,8 @@ def supply_of(recording: Recording, supply: Supply = "logged") -> Array:
     if supply == "header" or logged is None:
         return nominal
     known = np.isfinite(logged) & (logged > 0)
-    if supply_alternation(recording):
-        logged = np.full_like(logged, np.median(logged[known]))
+    if unbuffered or supply_alternation(recording):
+        logged = np.full_like(logged, np.median(logged[known]) if known.any() else 0.0)
     return np.where(known, logged, nominal)
 
 

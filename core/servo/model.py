@@ -201,6 +201,11 @@ class ServoModel(Tabular):
         return self.control.kernel_law, self.kernel_contact, self.leapfrog, "backlash" in self.command_path
 
     @property
+    def unbuffered(self) -> bool:
+        """True if it computes the sag of a supply that nothing buffers, which a logged voltage does not show."""
+        return "pulse_sag" in self.command_path
+
+    @property
     def command_path(self) -> tuple[str, ...]:
         """Command path terms in use, without those that a fit left out."""
         found = self.parameters

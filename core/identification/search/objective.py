@@ -135,7 +135,7 @@ class Batch:
             steps.append(step)
             substeps.append(n)
             setups.append(model.setup(run.bench, run.settings, step / n))
-            commands = held_commands(recording, run, step, n, supply)
+            commands = held_commands(recording, run, step, n, supply, unbuffered=model.unbuffered)
             inputs = (commands.goal, commands.lasts, commands.enable, commands.supply)
             parts.append((*inputs, run.position, measured_velocity(run)))
         goals, lasts, enables, supplies, positions, velocities = (list(part) for part in zip(*parts, strict=True))

@@ -342,6 +342,10 @@ def test_a_supply_that_alternates_with_the_bridge_is_no_measurement() -> None:
         assert suited(held, runs).command_path == (*COMMAND_PATH_TERMS, "pulse_sag")
     alternating = next(run for run in runs if supply_alternation(run))
     assert set(supply_of(alternating)) == {np.median(alternating.channels["supply_voltage"])}
+    gentle = replace(runs[0], channels={**runs[0].channels, "supply_voltage": volts(runs[0], drop=0.05)})
+    assert len(set(supply_of(gentle))) > 1
+    (median,) = set(supply_of(gentle, unbuffered=True))
+    assert median == np.median(gentle.channels["supply_voltage"])
     off = {**runs[0].channels, "torque_enable": np.zeros(runs[0].samples, dtype=bool)}
     assert not supply_alternation(replace(runs[0], channels=off))
 
