@@ -673,7 +673,7 @@ def cross_validate(  # noqa: D417 (the options of identify)
     data: Session | Recording | Sequence[Recording] | str | Path,
     models: str | Sequence[str] = "m1,m2,m3,m4,m5,m6",
     *,
-    by: str | Sequence[str] | None = None, command_path: bool | None = None,
+    by: str | Sequence[str] | None = None, command_path: bool | None = None, additions: str | Sequence[str] = (),
     servo: str | Path | ServoSpec | None = None, output: str | Path | None = None, progress: bool = True,
     trials: int | None = None, repeats: int = 1, seed: int = 0, validation: str = "25%", metric: Metric = "mae",
     polish: bool = True, contact: str = "rigid", integrator: Integrator = "leapfrog", dt: float | None = None,
@@ -690,9 +690,11 @@ def cross_validate(  # noqa: D417 (the options of identify)
     Args:
         data: The recordings.
         models: Friction models to compare.
-        by: Conditions to hold out: "mass", "length", "kp", "trajectory", "supply", "unit". Default: mass, length, kp
-            and trajectory.
+        by: Conditions to hold out: "mass", "length", "kp", "trajectory", "supply", "unit", "time" (of recording).
+            Default: mass, length, kp and trajectory.
         command_path: Fit each model with the command path, or without it. Default: both.
+        additions: Contacts and terms to compare beside the last model with the command path, each alone, such as
+            "elastoplastic_rational,output_offset".
         servo: The servo. Default: the servo of the recordings.
         output: Folder that keeps completed parts; a second call continues there. Default: nothing is kept.
         progress: Show a progress bar.
@@ -716,7 +718,8 @@ def cross_validate(  # noqa: D417 (the options of identify)
     runs = _runs(data)
     request = IdentificationRequest(servo=runs.servo(servo), models=_names(models), data_hash=runs.data_hash, **options)
     paths = {None: "both", True: "on", False: "off"}[command_path]
-    question = Question(request=request, by=CONDITIONS if by is None else _names(by), command_path=paths)
+    conditions = CONDITIONS if by is None else _names(by)
+    question = Question(request=request, by=conditions, command_path=paths, additions=_names(additions))
     folder = None if output is None else Path(output)
     with _progress("Cross-validate", progress) as show:
         watch = CrossValidationWatch(on_progress=show)

@@ -90,7 +90,9 @@ def _ranges(row: FittedModel, found: CrossValidation) -> dict[str, tuple[float, 
     fits = [
         fit.model.values
         for fit in found.fits
-        if fit.variant.friction == row.model.friction and set(fit.variant.command_path) == path
+        if fit.variant.friction == row.model.friction
+        and fit.variant.contact == row.model.contact
+        and set(fit.variant.command_path) == path
     ]
     if not fits:
         return {}

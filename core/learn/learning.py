@@ -225,8 +225,7 @@ def learn(
         raise StoppedEarly("stopped before the nets of one condition were trained")
     nets: dict[str, LearnedServo] = {}
     if final and not (physics.stopped or job.stopped):
-        whole = replace(request, models=(variant.friction,), command_path=variant.command_path, validation="none")
-        model = model or identify(whole, recordings, should_stop=should_stop).results[0].model
+        model = model or identify(variant.asked(request), recordings, should_stop=should_stop).results[0].model
         nets = job.nets(model, recordings, "all runs")
     sizes = {"physics": len(physics.fits[0].model.parameters.free), **job.sizes}
     stopped = physics.stopped or job.stopped

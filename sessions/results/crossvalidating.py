@@ -49,6 +49,8 @@ class Question:
     """Conditions to hold out, one value after the other."""
     command_path: str = "both"
     """One of COMMAND_PATHS."""
+    additions: tuple[str, ...] = ()
+    """Contacts and terms to compare beside the last model with the command path, each alone."""
     most_training_runs: int | None = None
     transfer: bool = False
     """Also fit the chosen model to each single value and test it on the others."""
@@ -262,7 +264,8 @@ def _cross_validate(
     request, on_progress = question.request, watch.on_progress
     stops: Stops = {"should_stop": watch.should_stop, "should_yield": watch.should_yield}
     wanted = COMMAND_PATHS[question.command_path]
-    variants = [v for v in all_variants(request, recordings, request.models) if bool(v.command_path) in wanted]
+    every = all_variants(request, recordings, request.models, question.additions)
+    variants = [v for v in every if bool(v.command_path) in wanted]
     divided = folds(recordings, question.by).folds
     watch.planned([variant.name for variant in variants], [fold.label for fold in divided])
     known = [] if kept is None else list(kept.found.fits)

@@ -249,6 +249,7 @@ def test_every_field_of_a_cross_validation_is_asked_as_it_was_entered(crossvalid
     entered = {
         "by": ("Hold out by", ("mass", "supply_voltage")),
         "command_path": ("Command path", "on"),
+        "additions": ("Also compare", ("elastoplastic_rational", "backlash")),
         "most_training_runs": ("Runs to fit to", 17),
         "transfer": ("Transfer", True),
         "terms": ("Terms", True),

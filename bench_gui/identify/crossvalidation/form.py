@@ -15,7 +15,7 @@ from bench_gui.widgets.checks_menu import ChecksMenu
 from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, describe, hbox, whole
 from core.identification.defaults import CONDITIONS
 from core.identification.runs.grouping import SAME_DIGITS, named
-from core.servo.terms import FRICTION_MODELS, FRICTION_TITLES
+from core.servo.terms import COMMAND_PATH, COMMAND_PATH_TERMS, CONTACT_TITLES, FRICTION_MODELS, FRICTION_TITLES
 from sessions.results.crossvalidating import Question
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ _CONDITIONS = (
     ("trajectory", "trajectory", "Trajectory"),
     ("supply_voltage", "supply", "Supply voltage"),
     ("unit", "unit", "Unit of the servo"),
+    ("time", "time", "Time of recording"),
 )
 _PATHS = {"both": "both", "on": "with", "off": "without"}
 
@@ -57,6 +58,7 @@ class CrossValidationForm(QWidget):
         )
         self.path.setFixedWidth(FIELD_WIDTH)
         self._asked.bind("command_path", self.path)
+        self.additions = self._asked.bind("additions", _additions())
         self._fit.bind("models", self.models)
         self.trials: QSpinBox = whole(
             "Evaluations of a search", "Evaluations for each model and fold; automatic: 1000 per parameter",
@@ -100,7 +102,12 @@ class CrossValidationForm(QWidget):
         grid.setHorizontalSpacing(8)
         grid.setVerticalSpacing(6)
         columns: Sequence[Sequence[tuple[str, QWidget]]] = (
-            (("Hold out by", self.by), ("Models", self.models), ("Command path", self.path)),
+            (
+                ("Hold out by", self.by),
+                ("Models", self.models),
+                ("Command path", self.path),
+                ("Also compare", self.additions),
+            ),
             (("Evaluations", self.trials), ("Runs to fit to", self.most)),
         )
         for column, fields in enumerate(columns):
@@ -134,8 +141,8 @@ class CrossValidationForm(QWidget):
     def offer(self, runs: Sequence[RunSummary]) -> None:
         """Offer the conditions of which these runs have several values."""
         for name, _, _ in _CONDITIONS:
-            # Only the recordings themselves state their unit.
-            recorded = set() if name == "unit" else {getattr(run, name) for run in runs}
+            # Only the recordings themselves state their unit and time.
+            recorded = set() if name in ("unit", "time") else {getattr(run, name) for run in runs}
             values = {_rounded(value) for value in recorded}
             self._values[name] = len(values)
             reason = ""
@@ -159,8 +166,9 @@ class CrossValidationForm(QWidget):
 
     @property
     def searches(self) -> int:
-        """Number of searches it takes, without those for units."""
-        return self._paths * len(self.models.checked) * sum(self._values.get(name, 0) for name in self.by.checked)
+        """Number of searches it takes, without those for units and times."""
+        variants = self._paths * len(self.models.checked) + len(self.additions.checked) * self._has_path
+        return variants * sum(self._values.get(name, 0) for name in self.by.checked)
 
     def seconds(self, seconds: Mapping[str, float]) -> float | None:
         """Expected duration [s], from the duration of a search with all runs by model; None if that is unknown."""
@@ -168,7 +176,13 @@ class CrossValidationForm(QWidget):
             return None
         # With one of n values held out, a search uses the runs of the others.
         shares = sum(max(0, self._values.get(name, 0) - 1) for name in self.by.checked)
-        return self._paths * sum(seconds[name] for name in self.models.checked) * shares
+        models = self.models.checked
+        added = len(self.additions.checked) * self._has_path * seconds[models[-1]] if models else 0.0
+        return (self._paths * sum(seconds[name] for name in models) + added) * shares
+
+    @property
+    def _has_path(self) -> bool:
+        return self.path.currentData() != "off"
 
     @property
     def _paths(self) -> int:
@@ -183,6 +197,16 @@ class CrossValidationForm(QWidget):
         own: dict[str, Any] = {**self._fit.values(), "command_path": "off", "repeats": 1, "validation": "none"}
         request = replace(settings, **own, points=False).request(servo)
         return Question(request=request, **self._asked.values())
+
+
+def _additions() -> ChecksMenu:
+    contacts = [(name, title, f"{title} contact") for name, title in CONTACT_TITLES.items() if name != "rigid"]
+    terms = [(name, COMMAND_PATH[name].title) for name in COMMAND_PATH if name not in COMMAND_PATH_TERMS]
+    return ChecksMenu(
+        "Also compare",
+        "Contacts and terms to fit the last of the models with as well, each alone, beside the command path",
+        [*contacts, *((name, title, title) for name, title in terms if title)],
+    )
 
 
 def _rounded(value: str | float) -> str | float:

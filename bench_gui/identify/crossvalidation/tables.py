@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import zip_longest
 
 from bench_gui.identify.crossvalidation.compute import Planned
 from bench_gui.widgets.text_table import Cell, Column
@@ -30,19 +31,18 @@ def by_model(kept: CrossValidated) -> Table:
         title = "Δ with" if path else "Δ without"
         tip = "Difference from the best model, run by run, ± standard error: more certain than the errors themselves"
         columns.append(Column(f"{title} [mrad]", tip, True))
-    variants = {(variant.friction, bool(variant.command_path)): variant for variant in found.variants}
     rows: list[Row] = []
     for friction in (name for name in FRICTION_MODELS if any(v.friction == name for v in found.variants)):
-        mine = [variants.get((friction, path)) for path in paths]
-        star = "  ★" if choice.chosen in mine else ""
-        row: Row = [
-            Cell(
-                f"{friction.upper()}{star}", f"{FRICTION_TITLES[friction]} friction", bold=bool(star), friction=friction
-            )
-        ]
-        row += [_error(found, variant, choice) for variant in mine]
-        row += [_behind(found, variant, choice) for variant in mine]
-        rows.append(row)
+        own = [[v for v in found.variants if (v.friction, bool(v.command_path)) == (friction, path)] for path in paths]
+        # Variants with another contact or more terms have rows of their own below.
+        for place, mine in enumerate(zip_longest(*own)):
+            star = "  ★" if choice.chosen in mine else ""
+            name = friction.upper() if place == 0 else next(variant.name for variant in mine if variant)
+            title = f"{FRICTION_TITLES[friction]} friction"
+            row: Row = [Cell(f"{name}{star}", title, bold=bool(star), friction=friction)]
+            row += [_error(found, variant, choice) for variant in mine]
+            row += [_behind(found, variant, choice) for variant in mine]
+            rows.append(row)
     return tuple(columns), rows
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from core.base.errors import IdentificationError
+from core.base.errors import IdentificationError, InputError
 from core.identification.choice.model_choice import CrossValidation, FoldFit, Variant
 from core.identification.evaluate import evaluate
 from core.identification.identify import Progress, identify
@@ -23,7 +23,7 @@ from core.identification.search.objective import Batch
 from core.identification.search.warmstart import search_on
 from core.motion.recording import Recording
 from core.servo.model import ServoModel
-from core.servo.terms import COMMAND_PATH_TERMS, FRICTION_MODELS, NEUTRAL
+from core.servo.terms import COMMAND_PATH, COMMAND_PATH_TERMS, CONTACTS, FRICTION_MODELS, NEUTRAL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,13 +43,37 @@ class CrossValidationProgress:
 
 
 def all_variants(
-    request: IdentificationRequest, recordings: Sequence[Recording], models: Sequence[str] = FRICTION_MODELS
+    request: IdentificationRequest,
+    recordings: Sequence[Recording],
+    models: Sequence[str] = FRICTION_MODELS,
+    added: Sequence[str] = (),
 ) -> tuple[Variant, ...]:
-    """Return each model without and with the command path, whose terms are the request's or else the usual ones."""
+    """Return each model without and with the command path, whose terms are the request's or else the usual ones.
+
+    The last model with the command path is also compared with each of `added`, contacts and terms, alone.
+
+    Raises:
+        InputError: One of `added` is neither.
+    """
     plain = request.settled(()).command_path
     wanted = request if request.command_path != plain else request.settled(COMMAND_PATH_TERMS)
     path = suited(wanted, recordings).command_path
-    return tuple(Variant(friction=model, command_path=terms) for terms in (plain, path) for model in models)
+    usual = Variant(friction=models[-1], command_path=path, contact=request.contact)
+    return (
+        *(replace(usual, friction=model, command_path=terms) for terms in (plain, path) for model in models),
+        *(_with(usual, name) for name in added),
+    )
+
+
+def _with(variant: Variant, name: str) -> Variant:
+    """Return a variant with another contact or one more term."""
+    if name in CONTACTS:
+        return replace(variant, contact=name)
+    if name not in COMMAND_PATH:
+        raise InputError(
+            f"{name!r} is neither a contact ({', '.join(CONTACTS)}) nor a term ({', '.join(COMMAND_PATH)})"
+        )
+    return replace(variant, command_path=tuple(dict.fromkeys((*variant.command_path, name))))
 
 
 def cross_validate(
@@ -139,8 +163,10 @@ class _FoldFits:
     folds: int
 
     def __post_init__(self) -> None:
-        # Variants without the command path come first: their optima are among the starts of the others.
-        self.paths = sorted({variant.command_path for variant in self.variants}, key=lambda path: (len(path), path))
+        # Simpler kinds come first: their optima are among the starts of the others.
+        kinds = {(variant.contact, variant.command_path) for variant in self.variants}
+        usual = self.request.contact
+        self.kinds = sorted(kinds, key=lambda kind: (kind[0] != usual, kind[0], len(kind[1]), kind[1]))
         self.stopped = False
         self._searches = 0
         """Number of identifications begun."""
@@ -154,8 +180,8 @@ class _FoldFits:
     def fit(self, fold: Fold, train: Sequence[Recording], held: Sequence[Recording]) -> list[FoldFit]:
         """Fit and score every variant, in their order; empty if it was stopped before the last."""
         found: dict[Variant, FoldFit] = {}
-        for path in self.paths:
-            asked = [variant for variant in self.variants if variant.command_path == path]
+        for contact, path in self.kinds:
+            asked = [variant for variant in self.variants if (variant.contact, variant.command_path) == (contact, path)]
             # A model's search starts from the simpler ones, so either all are known or all are searched.
             if all((variant, fold) in self.known for variant in asked):
                 self._searches += 1
@@ -163,19 +189,13 @@ class _FoldFits:
                 for variant in asked:
                     self._keep(self.known[variant, fold], found)
                 continue
-            request = replace(
-                self.request,
-                models=tuple(variant.friction for variant in asked),
-                command_path=path,
-                validation="none",
-            )
+            request = replace(asked[0].asked(self.request), models=tuple(variant.friction for variant in asked))
 
             def judge(result: ModelResult, request: IdentificationRequest = request) -> None:
-                path = request.command_path
-                variant = Variant(friction=result.model.friction, command_path=path)
-                plain = replace(variant, command_path=self.request.settled(()).command_path)
-                simpler = found.get(plain) if plain != variant else None
-                model, train_mae = self._not_worse(request, result, simpler, train)
+                variant = Variant(
+                    friction=result.model.friction, command_path=request.command_path, contact=request.contact
+                )
+                model, train_mae = self._not_worse(request, result, self._simpler(variant, found), train)
                 scores = evaluate(model, held, dt=request.dt, supply=request.supply, threads=request.threads)
                 fit = FoldFit(
                     variant=variant,
@@ -199,7 +219,19 @@ class _FoldFits:
         self.on_fit(fit, self._done)
 
     def _share(self, searches: float) -> float:
-        return searches / (self.folds * len(self.paths))
+        return searches / (self.folds * len(self.kinds))
+
+    def _simpler(self, variant: Variant, found: Mapping[Variant, FoldFit]) -> FoldFit | None:
+        """Return the fit of the richest variant that this one extends, None without one."""
+        fits = [
+            fit
+            for other, fit in found.items()
+            if other != variant
+            and other.friction == variant.friction
+            and other.contact in (variant.contact, self.request.contact)
+            and set(other.command_path) <= set(variant.command_path)
+        ]
+        return max(fits, key=lambda fit: len(fit.variant.command_path), default=None)
 
     def _identify(
         self,
@@ -216,7 +248,7 @@ class _FoldFits:
                 tell(
                     CrossValidationProgress(
                         fold=fold,
-                        number=before // len(self.paths) + 1,
+                        number=before // len(self.kinds) + 1,
                         folds=self.folds,
                         command_path=bool(request.command_path),
                         step=step,
@@ -227,7 +259,7 @@ class _FoldFits:
         found = identify(
             request,
             train,
-            folder=None if self.folder is None else self.folder / _folder_name(fold, request.command_path),
+            folder=None if self.folder is None else self.folder / _folder_name(fold, request),
             resume=self.folder is not None,
             on_progress=partial(report, self.on_progress),
             on_recorded=partial(report, self.on_recorded),
@@ -240,16 +272,17 @@ class _FoldFits:
     def _not_worse(
         self, request: IdentificationRequest, result: ModelResult, simpler: FoldFit | None, train: Sequence[Recording]
     ) -> tuple[ServoModel, float]:
-        """Return model and training error, searched further from the one without the command path if that is better."""
+        """Return model and training error, searched further from the simpler variant if that is better."""
         if simpler is None or request.prior:
             return result.model, result.train_mae
         parameters = result.model.parameters
+        known = {name: value for name, value in simpler.model.values.items() if name in parameters}
         neutral = {
             p.name: min(max(NEUTRAL[p.name], p.lower), p.upper)
             for p in parameters.free
-            if p.name in request.command_path and p.name in NEUTRAL
+            if p.name in request.command_path and p.name in NEUTRAL and p.name not in known
         }
-        lifted = result.model.with_parameters(parameters.with_values({**simpler.model.values, **neutral}))
+        lifted = result.model.with_parameters(parameters.with_values({**known, **neutral}))
         batch = Batch(result.model, train, dt=request.dt, supply=request.supply, threads=request.threads)
         vectors = [result.model.parameters.vector(), lifted.parameters.vector()]
         ours, theirs = (batch.scores(vector[None]).combined(request.metric)[0] for vector in vectors)
@@ -268,7 +301,8 @@ class _FoldFits:
         return better, float(batch.scores(better.parameters.vector()[None]).mae[:, 0].mean())
 
 
-def _folder_name(fold: Fold, path: Sequence[str]) -> str:
+def _folder_name(fold: Fold, request: IdentificationRequest) -> str:
     value = fold.value if isinstance(fold.value, str) else f"{fold.value:g}"
     safe = "".join(letter if letter.isalnum() or letter in ".-" else "_" for letter in value)
-    return f"{fold.condition}_{safe}_{'-'.join(path) or 'plain'}"
+    contact = "" if request.contact == "rigid" else f"_{request.contact}"
+    return f"{fold.condition}_{safe}_{'-'.join(request.command_path) or 'plain'}{contact}"

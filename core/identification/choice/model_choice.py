@@ -23,21 +23,33 @@ import numpy as np
 from core.base.errors import IdentificationError, StoppedEarly, reading_json
 from core.base.json_fields import OrInfinite, from_plain, plain
 from core.identification.choice.rule import Judged, clustered_mean, in_words, listed, simplest_first
+from core.identification.request import IdentificationRequest
 from core.identification.runs.folds import Fold, spoken
 from core.servo.model import ServoModel
+from core.servo.terms import COMMAND_PATH, COMMAND_PATH_TERMS, CONTACT_TITLES
 
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """One candidate of the choice: a friction model, with or without a command path."""
+    """One candidate of the choice: a friction model and its contact, with or without a command path."""
 
     friction: str
     command_path: tuple[str, ...] = ()
+    contact: str = "rigid"
 
     @property
     def name(self) -> str:
-        """Name, e.g. "M6 + command path"."""
-        return self.friction.upper() + (" + command path" if self.command_path else "")
+        """Name, e.g. "M6 + command path + offset of the output, elastoplastic"."""
+        parts = [self.friction.upper(), *(["command path"] if self.command_path else [])]
+        parts += [COMMAND_PATH[term].title or term for term in self.command_path if term not in COMMAND_PATH_TERMS]
+        contact = "" if self.contact == "rigid" else f", {CONTACT_TITLES[self.contact].lower()}"
+        return " + ".join(parts) + contact
+
+    def asked(self, request: IdentificationRequest) -> IdentificationRequest:
+        """Return the request of a fit of this variant, without validation runs."""
+        return replace(
+            request.settled(self.command_path), models=(self.friction,), contact=self.contact, validation="none"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +78,7 @@ class FoldFit:
             "value": self.fold.value,
             "friction": self.variant.friction,
             "command_path": list(self.variant.command_path),
+            "contact": self.variant.contact,
             "train_mae": plain(self.train_mae),
             "held_out_mae": plain(self.mean),
             "trained_on": list(self.trained_on),
@@ -89,7 +102,7 @@ class FoldFit:
         model = ServoModel.from_json(data["model"])
         if model.friction != data["friction"]:
             raise ValueError(f"a model of {model.friction} as a fit of {data['friction']}")
-        variant = Variant(friction=model.friction, command_path=tuple(data["command_path"]))
+        variant = Variant(friction=model.friction, command_path=tuple(data["command_path"]), contact=model.contact)
         return from_plain(cls, data, variant=variant, fold=fold, model=model, errors=errors)
 
 
@@ -203,6 +216,7 @@ class CrossValidation:
                 {
                     "friction": variant.friction,
                     "command_path": list(variant.command_path),
+                    "contact": variant.contact,
                     "name": variant.name,
                     "free_parameters": self.free_parameters(variant),
                     "error": plain(self.error(variant)),
@@ -302,7 +316,7 @@ def _judged(found: CrossValidation, variant: Variant) -> Judged:
 
 def _command_path_in_words(found: CrossValidation, chosen: Variant) -> str:
     """Return the effect of the command path for the chosen friction model; empty if only one of the two was fitted."""
-    alike = [variant for variant in found.variants if variant.friction == chosen.friction]
+    alike = [v for v in found.variants if (v.friction, v.contact) == (chosen.friction, chosen.contact)]
     without = [variant for variant in alike if not variant.command_path]
     with_path = [variant for variant in alike if variant.command_path]
     if not without or not with_path:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -124,7 +124,7 @@ def transfer_table(
     condition = folds(recordings, (condition,)).conditions[0]
     groups = runs_by_value(recordings, condition)
     by_id = {recording.id: recording for recording in recordings}
-    asked = replace(request, models=(variant.friction,), command_path=variant.command_path, validation="none")
+    asked = variant.asked(request)
     judged = [by_id[run] for runs in groups.values() for run in runs]
     models: list[ServoModel] = []
     rows: list[list[float]] = []

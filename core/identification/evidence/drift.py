@@ -20,6 +20,7 @@ from scipy.optimize import minimize
 from core.base.arrays import Array
 from core.identification.coverage.findings import Finding
 from core.identification.evidence.sensitivity import correlation_length, deviance_factor
+from core.identification.runs.folds import began
 from core.identification.search.objective import Batch
 from core.identification.search.steps import smooth_loss
 from core.motion.recording import Recording
@@ -59,14 +60,6 @@ class Drift:
     """Time within which levels are alike [s]."""
     gain: float
     """Gain in twice the logarithm of the likelihood over a constant level."""
-
-
-def began(recording: Recording) -> float:
-    """Return the time at which a run began [s since 1970], NaN if it is unknown."""
-    try:
-        return datetime.fromisoformat(str(recording.provenance.get("started", ""))).timestamp()
-    except (ValueError, OverflowError):
-        return math.nan
 
 
 def shown_levels(

@@ -6,8 +6,10 @@ well it transfers to an unseen one, which is the purpose of a simulation.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -26,7 +28,13 @@ UNIT = "unit"
 UNIT_KEYS = ("servo_serial", "unit", "session")
 """Provenance entries that identify the unit, the most certain first, if the device reported no serial number."""
 
-FOLD_CONDITIONS = (*CONDITIONS, UNIT)
+TIME = "time"
+"""Time of recording: runs without a long pause between them."""
+
+PAUSE = 20.0 * 60.0
+"""Shortest such pause [s]."""
+
+FOLD_CONDITIONS = (*CONDITIONS, UNIT, TIME)
 """Conditions that runs can be held out by."""
 
 _ALIASES = {"vin": "supply_voltage", "supply": "supply_voltage"}
@@ -113,12 +121,34 @@ def folds(recordings: Sequence[Recording], by: Sequence[str]) -> Folds:
 
 
 def runs_by_value(recordings: Sequence[Recording], condition: str) -> dict[Value, tuple[str, ...]]:
-    """Return the run ids of each value of a condition, values rising; runs of unknown units are left out."""
+    """Return the run ids of each value of a condition, values rising; runs of unknown units or times are left out."""
     if condition == UNIT:
         known = [(unit, recording.id) for recording in recordings if (unit := unit_of(recording))]
         return {unit: tuple(i for other, i in known if other == unit) for unit in sorted({unit for unit, _ in known})}
+    if condition == TIME:
+        return _runs_by_time(recordings)
     groups = group_runs({recording.id: recording.conditions() for recording in recordings}, (condition,))
     return {group.values[0]: group.runs for group in groups}
+
+
+def _runs_by_time(recordings: Sequence[Recording]) -> dict[Value, tuple[str, ...]]:
+    """Return the run ids of each time of recording, by when its first run began."""
+    found: dict[Value, list[str]] = {}
+    group, last = list[str](), -math.inf
+    for begun, run in sorted((begun, run.id) for run in recordings if math.isfinite(begun := began(run))):
+        if begun - last > PAUSE:
+            group = found[datetime.fromtimestamp(begun).isoformat(" ", "seconds")] = []
+        group.append(run)
+        last = begun
+    return {value: tuple(runs) for value, runs in found.items()}
+
+
+def began(recording: Recording) -> float:
+    """Return the time at which a run began [s since 1970], NaN if it is unknown."""
+    try:
+        return datetime.fromisoformat(str(recording.provenance.get("started", ""))).timestamp()
+    except (ValueError, OverflowError):
+        return math.nan
 
 
 def unit_of(recording: Recording) -> str:
@@ -138,7 +168,7 @@ def unit_named(origin: Mapping[str, Any]) -> str:
 
 def spoken(condition: str) -> str:
     """Return a condition as part of a sentence, e.g. "arm mass"."""
-    return condition if condition == UNIT else CONDITIONS[condition][0].lower()
+    return {UNIT: "unit", TIME: "time of recording"}.get(condition) or CONDITIONS[condition][0].lower()
 
 
 def balanced_subset(recordings: Sequence[Recording], count: int | None, seed: int = 0) -> list[Recording]:
@@ -175,6 +205,9 @@ def balanced_places(conditions: Sequence[Mapping[str, Value]], count: int, seed:
 
 
 def _why_skipped(condition: str, values: dict[Value, tuple[str, ...]]) -> str:
+    if condition == TIME:
+        pause = f"a pause of {PAUSE / 60.0:.0f} minutes"
+        return f"the runs were recorded without {pause}" if values else "the runs do not state when they were recorded"
     if not values:
         return (
             "the runs do not say which unit they were recorded with: record servos that report a serial number, or "

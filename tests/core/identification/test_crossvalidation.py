@@ -80,6 +80,45 @@ def test_the_surest_sign_of_a_unit_counts() -> None:
     assert told == ["D", "S", "U", "2026"]
 
 
+def test_runs_without_a_long_pause_share_a_time_of_recording() -> None:
+    """19 minutes are none, 21 are; a run without a time is left out, and the order of the runs does not matter."""
+    starts = ("2026-05-01T10:00:00", "2026-05-01T10:40:00", "", "2026-05-01T10:19:00", "no time")
+    runs = [replace(r, provenance={"started": start}) for r, start in zip(grid(), starts, strict=False)]
+    divided = folds(runs, ("time",)).folds
+    assert [(f.value, f.held_out) for f in divided] == [
+        ("2026-05-01 10:00:00", (runs[0].id, runs[3].id)),
+        ("2026-05-01 10:40:00", (runs[1].id,)),
+    ]
+    for some, reason in ((runs[2:3], "do not state when"), ([runs[0], runs[3]], "without a pause of 20 minutes")):
+        with pytest.raises(IdentificationError, match=reason):
+            folds(some, ("time",))
+
+
+def test_contacts_and_terms_are_compared_beside_the_richest_model() -> None:
+    """Each alone, and none fits worse than what it extends."""
+    asked = request(trials=16)
+    variants = all_variants(asked, grid(), ("m1", "m4"), ("elastoplastic_rational", "output_offset"))
+    usual = variants[3]
+    assert variants[4:] == (
+        replace(usual, contact="elastoplastic_rational"),
+        replace(usual, command_path=(*usual.command_path, "output_offset")),
+    )
+    assert [variant.name for variant in variants[3:]] == [
+        "M4 + command path",
+        "M4 + command path, elastoplastic, rational",
+        "M4 + command path + offset of the output",
+    ]
+    found = cross_validate(asked, grid(), ("kp",), variants=variants[3:])
+    for fit in found.fits:
+        assert fit.model.contact == fit.variant.contact
+        assert set(fit.model.command_path) <= set(fit.variant.command_path)
+    offset, plain = ([found.fit(v, fold).train_mae for fold in found.folds] for v in (variants[5], usual))
+    assert all(more <= 1.001 * less for more, less in zip(offset, plain, strict=True))
+    assert CrossValidation.from_json(json.loads(json.dumps(found.to_json()))) == found
+    with pytest.raises(InputError, match="'friction_base' is neither a contact"):
+        all_variants(asked, grid(), ("m1",), ("friction_base",))
+
+
 def test_what_cannot_be_held_out_is_refused() -> None:
     with pytest.raises(IdentificationError, match="nothing can be held out"):
         folds(grid(), ("length", "supply"))

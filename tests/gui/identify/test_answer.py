@@ -221,7 +221,10 @@ def test_every_method_has_a_column_of_the_evidence():
     ]
     far = replace(row.model, parameters=row.model.parameters.with_values({"R": 2.0 * value}))
     variants = [("m1", (), folds[0]), ("m1", (), folds[1]), ("m2", (), far), ("m1", ("command_delay",), far)]
-    fits = [SimpleNamespace(variant=SimpleNamespace(friction=f, command_path=c), model=m) for f, c, m in variants]
+    fits = [
+        SimpleNamespace(variant=SimpleNamespace(friction=f, command_path=c, contact=m.contact), model=m)
+        for f, c, m in variants
+    ]
     coverage = {"R": {"verdict": "weak", "text": "record another gain"}}
     sure = certain(row, spread=spread, profile=profile)
     found = evidence_rows(row, sure, SimpleNamespace(fits=fits), coverage)

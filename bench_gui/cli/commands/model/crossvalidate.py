@@ -16,15 +16,18 @@ from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, millirad
 from core.base.interrupt import Interrupt
 from core.base.units import significant
 from core.identification.defaults import COMMAND_PATHS, CONDITIONS
+from core.servo.terms import COMMAND_PATH_TERMS
 
 if TYPE_CHECKING:
+    from core.identification.choice.model_choice import Variant
     from sessions.results.crossvalidating import CrossValidated
 
 
 EXAMPLES = """\
 examples:
   bench crossvalidate session --by mass,kp -o result
-  bench crossvalidate session --models m1,m6 --command-path on --transfer"""
+  bench crossvalidate session --models m1,m6 --command-path on --transfer
+  bench crossvalidate session --by mass,time --models m6 --additions elastoplastic_rational,output_offset"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=comma_list,
         default=",".join(CONDITIONS),
         metavar="CONDITION,…",
-        help="conditions to hold out: mass, length, kp, trajectory, supply, unit … (default: %(default)s)",
+        help="conditions to hold out: mass, length, kp, trajectory, supply, unit, time … (default: %(default)s)",
     )
     parser.add_argument(
         "--command-path",
@@ -48,6 +51,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=comma_list,
         metavar="TERM,…",
         help="terms of the command path, e.g. command_delay,supply_sag (default: the usual ones)",
+    )
+    parser.add_argument(
+        "--additions",
+        type=comma_list,
+        default=(),
+        metavar="NAME,…",
+        help="contacts and terms to compare beside the last model with the command path, each alone, e.g. "
+        "elastoplastic_rational,output_offset (default: none)",
     )
     add_options(parser, "models", "trials", "contact", "prior", "seed")
     parser.add_argument(
@@ -86,6 +97,7 @@ def run(arguments: argparse.Namespace) -> None:
         request=request,
         by=tuple(arguments.by),
         command_path=arguments.command_path,
+        additions=tuple(arguments.additions),
         most_training_runs=arguments.most_training_runs,
         transfer=arguments.transfer,
         terms=arguments.term_costs,
@@ -110,9 +122,17 @@ def run(arguments: argparse.Namespace) -> None:
         if folder is not None:
             print(f"written to {folder / CROSSVALIDATION}")
         chosen = made.found.choice.chosen
-        path = "--command-path" if chosen.command_path else "--no-command-path"
-        print(f"next: bench identify {arguments.session} --models {chosen.friction} {path} --validation none -o RESULT")
+        print(f"next: bench identify {arguments.session} {_options(chosen)} --validation none -o RESULT")
         print("(without these options, bench identify chooses by a single split and may choose another model)")
+
+
+def _options(chosen: Variant) -> str:
+    """Return the options with which `bench identify` fits a variant."""
+    added = set(chosen.command_path) - set(COMMAND_PATH_TERMS)
+    path = "--command-path" if chosen.command_path else "--no-command-path"
+    named = f"--command-path-terms {','.join(chosen.command_path)}"
+    contact = "" if chosen.contact == "rigid" else f" --contact {chosen.contact}"
+    return f"--models {chosen.friction} {named if added else path}{contact}"
 
 
 def _print(kept: CrossValidated) -> None:
