@@ -16,6 +16,7 @@ import numpy as np
 from core.base.arrays import Array
 from core.export.references import GridRun, bench_grid, converged_positions, held_back_grid
 from core.kernel.population import LANES, SUMS, population_kernel
+from core.motion.simulation import NO_LOAD
 from core.motion.trajectories import make_trajectory
 from core.servo.actuator import SLOW_DECAY, setup_row
 from core.servo.bench import Bench
@@ -241,7 +242,7 @@ class _Search:
         chosen = np.arange(len(self._setups))
         self._kernel(
             rows, self._setups, chosen, self._first, self._samples, np.ones_like(self._samples), self._first,
-            np.zeros_like(self._samples), self._goal, np.ones_like(self._goal), self._enable, self._supply,
+            np.zeros_like(self._samples), self._goal, np.ones_like(self._goal), self._enable, self._supply, NO_LOAD,
             self._position, np.zeros_like(self._position), sums, np.empty((0, len(rows))),
         )  # fmt: skip
         return sums[:, :, 0].sum(axis=0) / len(self._position)

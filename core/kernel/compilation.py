@@ -99,10 +99,12 @@ class _Cache(FunctionCache):
 
 
 def fingerprint(
-    law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: bool = False, play: bool = False
-) -> int:
+    law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: bool = False, play: bool = False,
+    moving: bool = False,
+) -> int:  # fmt: skip
     """Return a positive number that identifies the sources of the kernel and one variant of it."""
-    return ((_SOURCES * (max(Law) + 1) + law) * (max(Contact) + 1) + contact) * 8 + 4 * play + 2 * leapfrog + full + 1
+    variant = 8 * moving + 4 * play + 2 * leapfrog + full
+    return ((_SOURCES * (max(Law) + 1) + law) * (max(Contact) + 1) + contact) * 16 + variant + 1
 
 
 def step(*_: float) -> tuple[float, ...]:

@@ -82,6 +82,15 @@ class Setup(IntEnum):
     SAMPLED = 8  # 1 if the law acts once a period with these gains, 0 if continuously
 
 
+class Load(IntEnum):
+    """Numbers of the load on a joint of a robot at one moment: τ_e = torque − gravity torque · sin(θ + phase)."""
+
+    INERTIA = 0  # inertia of all that turns with the joint [kg·m²]
+    GRAVITY_TORQUE = 1  # largest gravity torque over all angles of the joint [N·m]
+    PHASE = 2  # angle added to the joint's own before gravity acts [rad]
+    TORQUE = 3  # torque from the motion of the other joints [N·m]
+
+
 def bind(row: np.ndarray, setup: np.ndarray) -> np.ndarray:
     """Return the row of a candidate (ROW,) with a bench and a servo's gains, ready for a rollout."""
     bound = row.copy()

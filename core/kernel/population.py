@@ -12,7 +12,7 @@ import numpy as np
 
 from core.kernel.bristle import bristle_constants
 from core.kernel.compilation import compiled, fingerprint, step
-from core.kernel.layout import Contact, Law, Setup, Slot
+from core.kernel.layout import Contact, Law, Load, Setup, Slot
 from core.kernel.mechanics import resting_gap
 from core.kernel.step import delayed_command, lag_constants, make_step, offset_constants, period_constants
 
@@ -50,17 +50,19 @@ _AT = {name: np.uint64(i * LANES) for i, name in enumerate(_BLOCKS)}
 
 
 def population_kernel(
-    full: bool, law: Law, contact: Contact = Contact.RIGID, leapfrog: bool = False, play: bool = False
+    full: bool, law: Law, contact: Contact = Contact.RIGID, leapfrog: bool = False, play: bool = False,
+    moving: bool = False,
 ):  # fmt: skip
     """Return the compiled kernel of one control law, contact and integrator, with or without backlash.
 
-    `full=False` leaves out the command path, see `core.kernel.step.make_step`.
+    `full=False` leaves out the command path, see `core.kernel.step.make_step`. With `moving`, the load is that of a
+    joint in a robot whose other joints move: it differs from step to step and replaces the bench of the setups.
 
     The kernel releases the global interpreter lock. A recording's first position and velocity are its initial state.
     Flags of a model (gate, feedback, integrator, velocity limit) are read from the first row.
 
     The function is kernel(rows, setups, chosen, first, samples, substeps, first_step, resets, goal, lasts, enable,
-    supply, position, velocity, sums, motions). Its arguments are:
+    supply, loads, position, velocity, sums, motions). Its arguments are:
 
     - rows: candidates without a bench (see `Setup`), (P, ROW), with P a multiple of LANES
     - setups: one row per recording, (R, len(Setup))
@@ -71,16 +73,17 @@ def population_kernel(
     - resets: number of samples after which the shaft is reset to the measured state, repeatedly, while the command path
       continues (multiple shooting), (R,); 0 for never
     - goal [rad], lasts, enable, supply [V]: commands of each time step, see `core.motion.simulation.Commands`, (S,)
+    - loads: load of each time step with `moving`, see `Load`, (S, len(Load)); otherwise (0, len(Load))
     - position [rad], velocity [rad/s]: measurements, (N,)
     - sums: receives the error sums of the chosen recordings, (R, P, SUMS)
     - motions: receives the positions of the chosen recordings one after the other [rad], (n, P); (0, P) if not wanted
     """
-    return _population_kernel(full, law, contact, leapfrog, play)
+    return _population_kernel(full, law, contact, leapfrog, play, moving)
 
 
 @cache
-def _population_kernel(full: bool, law: Law, contact: Contact, leapfrog: bool, play: bool):
-    variant = fingerprint(law, full, contact, leapfrog, play)
+def _population_kernel(full: bool, law: Law, contact: Contact, leapfrog: bool, play: bool, moving: bool):
+    variant = fingerprint(law, full, contact, leapfrog, play, moving)
     lanes = np.uint64(LANES)
     zero = np.uint64(0)
     size = len(_BLOCKS) * LANES
@@ -157,10 +160,11 @@ def _population_kernel(full: bool, law: Law, contact: Contact, leapfrog: bool, p
         Setup.GRAVITY_TORQUE,
         Setup.ANGLE_OFFSET,
     )
+    inertia_load, gravity_load, phase_load, torque_load = Load.INERTIA, Load.GRAVITY_TORQUE, Load.PHASE, Load.TORQUE
 
     def kernel(
         rows, setups, chosen, first, samples, substeps, first_steps, resets,
-        goal, lasts, enable, supply, position, velocity, sums, motions,
+        goal, lasts, enable, supply, loads, position, velocity, sums, motions,
     ):  # fmt: skip
         if variant == 0:  # This is never true. It brings `variant` into the closure and thus into the cache's key.
             return
@@ -239,7 +243,12 @@ def _population_kernel(full: bool, law: Law, contact: Contact, leapfrog: bool, p
                 f[held_ + at] = 0.0
                 f[since_ + at] = 0.0
                 if play:
-                    weight = -f[gravity_ + at] * math.sin(position[begin] + f[offset_ + at])
+                    if moving:
+                        weight = loads[first_step, gravity_load]
+                        turned = f[offset_ + at] + loads[first_step, phase_load]
+                        weight = loads[first_step, torque_load] - weight * math.sin(position[begin] + turned)
+                    else:
+                        weight = -f[gravity_ + at] * math.sin(position[begin] + f[offset_ + at])
                     f[gap_ + at] = resting_gap(weight, 0.5 * f[backlash_ + at])
                 f[slide_ + at] = 0.0
                 f[abs_ + at] = 0.0
@@ -272,6 +281,15 @@ def _population_kernel(full: bool, law: Law, contact: Contact, leapfrog: bool, p
                     held_goal = goal[i] + (1.0 - lasts[i]) * (goal[min(i + 1, last)] - goal[i])
                     held_enable = enable[i]
                     held_supply = supply[i]
+                    push, turned = 0.0, 0.0
+                    if moving:
+                        load, weight = loads[i, inertia_load], loads[i, gravity_load]
+                        push, turned = loads[i, torque_load], loads[i, phase_load]
+                        for lane in range(zero, lanes):
+                            inertia = load + f[armature_ + lane]
+                            f[inertia_ + lane] = inertia
+                            f[inverse_inertia_ + lane] = 1.0 / inertia
+                            f[gravity_ + lane] = weight
                     if full:
                         # The held command, delayed.
                         for lane in range(LANES):
@@ -299,10 +317,11 @@ def _population_kernel(full: bool, law: Law, contact: Contact, leapfrog: bool, p
                                 f[deflection_ + lane], f[friction_ + lane], f[held_ + lane], f[since_ + lane],
                                 f[gap_ + lane], f[slide_ + lane],
                                 f[goal_ + lane], f[next_goal_ + lane], f[next_share_ + lane],
-                                f[enable_ + lane], held_supply, 0.0, 0.0, 0.0,
+                                f[enable_ + lane], held_supply, push, 0.0, 0.0,
                                 h, inverse_h, f[kt_ + lane], f[r_ + lane], f[inverse_r_ + lane],
                                 f[inertia_ + lane], f[inverse_inertia_ + lane], f[gravity_ + lane],
-                                f[offset_ + lane], f[kc_ + lane], f[kvis_ + lane], f[km_ + lane], f[ke_ + lane],
+                                f[offset_ + lane] + turned, f[kc_ + lane], f[kvis_ + lane], f[km_ + lane],
+                                f[ke_ + lane],
                                 f[kcs_ + lane], f[kms_ + lane], f[kes_ + lane], f[kmq_ + lane], f[keq_ + lane],
                                 f[inverse_vs_ + lane], f[alpha_ + lane], gate,
                                 angle_feedback, speed_feedback,
@@ -337,10 +356,11 @@ def _population_kernel(full: bool, law: Law, contact: Contact, leapfrog: bool, p
                                 f[q_ + lane], f[v_ + lane], 0.0, 0.0, 0.0, 0.0, 0.0,
                                 f[deflection_ + lane], f[friction_ + lane], 0.0, 0.0,
                                 f[gap_ + lane], f[slide_ + lane],
-                                held_goal, held_goal, 0.0, held_enable, held_supply, 0.0, 0.0, 0.0,
+                                held_goal, held_goal, 0.0, held_enable, held_supply, push, 0.0, 0.0,
                                 h, inverse_h, f[kt_ + lane], f[r_ + lane], f[inverse_r_ + lane],
                                 f[inertia_ + lane], f[inverse_inertia_ + lane], f[gravity_ + lane],
-                                f[offset_ + lane], f[kc_ + lane], f[kvis_ + lane], f[km_ + lane], f[ke_ + lane],
+                                f[offset_ + lane] + turned, f[kc_ + lane], f[kvis_ + lane], f[km_ + lane],
+                                f[ke_ + lane],
                                 f[kcs_ + lane], f[kms_ + lane], f[kes_ + lane], f[kmq_ + lane], f[keq_ + lane],
                                 f[inverse_vs_ + lane], f[alpha_ + lane], gate,
                                 angle_feedback, speed_feedback,

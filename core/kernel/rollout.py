@@ -4,9 +4,10 @@ import math
 from functools import cache
 
 import numpy as np
+from numba import njit
 
 from core.kernel.compilation import compiled, fingerprint, step
-from core.kernel.layout import Contact, Law, Slot
+from core.kernel.layout import Contact, Law, Load, Slot
 from core.kernel.mechanics import resting_gap
 from core.kernel.step import delayed_command, make_step, step_numbers
 
@@ -33,35 +34,47 @@ def initial_state(position: float, velocity: float, row: np.ndarray | None = Non
     return state
 
 
+@njit(error_model="numpy")
+def _with_load(numbers, row, load):
+    """Return the numbers of a step, see `step_numbers`, with another load (len(Load),)."""
+    inertia = load[Load.INERTIA] + row[Slot.ARMATURE]
+    turned = row[Slot.ANGLE_OFFSET] + load[Load.PHASE]
+    changed = (inertia, 1.0 / inertia, load[Load.GRAVITY_TORQUE], turned)
+    return numbers[:5] + changed + numbers[9:]
+
+
 def history_steps(delay: float, h: float) -> int:
     """Return the number of past time steps of the command that a delay [s] needs at time step h [s]."""
     return math.ceil(delay / h)
 
 
-def rollout_kernel(law: Law, contact: Contact = Contact.RIGID, leapfrog: bool = False, play: bool = False):
+def rollout_kernel(
+    law: Law, contact: Contact = Contact.RIGID, leapfrog: bool = False, play: bool = False, moving: bool = False
+):
     """Return the compiled kernel of one control law, contact and integrator, command path included.
 
-    With `play` it has backlash.
+    With `play` it has backlash, with `moving` a load that differs from step to step, as in `population_kernel`.
 
-    The kernel releases the global interpreter lock. It is kernel(row, state, goal, lasts, enable, supply, hand, torque,
-    torque_share, first, h, substeps, out). Its arguments are:
+    The kernel releases the global interpreter lock. It is kernel(row, state, goal, lasts, enable, supply, loads, hand,
+    torque, torque_share, first, h, substeps, out). Its arguments are:
 
     - row: candidate on a bench, (ROW,)
     - state: initial state, replaced by the final one, (STATE,)
+    - loads: load of each time step with `moving`, see `Load`; otherwise (0, len(Load))
     - goal, lasts, enable, supply, hand, torque, torque_share: values for each time step, see
       `core.motion.simulation.Commands`, (first + n·substeps,). The first `first` are the past that a delay reaches.
       torque [N·m] replaces the position law for torque_share of the step
     - h: time step [s]
     - out: receives the samples, (n, len(OUTPUTS))
     """
-    return _rollout_kernel(law, contact, leapfrog, play)
+    return _rollout_kernel(law, contact, leapfrog, play, moving)
 
 
 @cache
-def _rollout_kernel(law: Law, contact: Contact, leapfrog: bool, play: bool):
-    variant = fingerprint(law, True, contact, leapfrog, play)
+def _rollout_kernel(law: Law, contact: Contact, leapfrog: bool, play: bool, moving: bool):
+    variant = fingerprint(law, True, contact, leapfrog, play, moving)
 
-    def kernel(row, state, goal, lasts, enable, supply, hand, torque, torque_share, first, h, substeps, out):
+    def kernel(row, state, goal, lasts, enable, supply, loads, hand, torque, torque_share, first, h, substeps, out):
         if variant == 0:  # This is never true. It brings `variant` into the closure and thus into the cache's key.
             return
         numbers = step_numbers(row, h, leapfrog)
@@ -85,12 +98,16 @@ def _rollout_kernel(law: Law, contact: Contact, leapfrog: bool, play: bool):
                 newer = min(max(i - release_steps + 1, 0), last)
                 older = max(i - release_steps, 0)
                 late_enable = enable[older] + (1.0 - release_share) * (enable[newer] - enable[older])
+                push = hand[i]
+                if moving:
+                    numbers = _with_load(numbers, row, loads[i])
+                    push += loads[i, Load.TORQUE]
                 (
                     q, v, slewed, output, integral, error, bus, deflection, friction, held, since, gap, slide,
                     tm, current, duty, volts, control,
                 ) = step(
                     q, v, slewed, output, integral, error, bus, deflection, friction, held, since, gap, slide,
-                    old_goal, next_goal, next_share, late_enable, supply[i], hand[i], torque[i], torque_share[i],
+                    old_goal, next_goal, next_share, late_enable, supply[i], push, torque[i], torque_share[i],
                     *numbers,
                 )  # fmt: skip
                 if sub == 0:

@@ -62,7 +62,15 @@ COMMAND_CHANNELS = tuple(
 )
 """Channels of which a run that is not commanded by an angle has one in place of goal_position."""
 
-CHANNELS = (*RECORDED_CHANNELS, *COMMAND_CHANNELS)
+LOAD_CHANNELS = (
+    Channel("load_inertia", "kg·m²", "inertia of all that turns with a joint of a robot"),
+    Channel("load_sine", "N·m", "torque of gravity against the joint per sine of its angle"),
+    Channel("load_cosine", "N·m", "torque of gravity against the joint per cosine of its angle"),
+    Channel("load_torque", "N·m", "torque on the joint from the motion of the other joints"),
+)
+"""Channels of a joint in a robot whose other joints move, all or none of them; they take the place of the bench."""
+
+CHANNELS = (*RECORDED_CHANNELS, *COMMAND_CHANNELS, *LOAD_CHANNELS)
 """Every channel that a run may hold."""
 
 REQUIRED_CHANNELS = ("time", "goal_position", "torque_enable", "position")
@@ -75,7 +83,7 @@ MOTOR_CHANNELS = ("current", "duty_cycle")
 
 FIT_CHANNELS = (
     "time", "command_time", "goal_position", "torque_enable", "position", "velocity", "supply_voltage",
-    *(channel.name for channel in COMMAND_CHANNELS),
+    *(channel.name for channel in (*COMMAND_CHANNELS, *LOAD_CHANNELS)),
 )  # fmt: skip
 """Channels that an identification uses."""
 
@@ -193,6 +201,21 @@ class Recording(Tabular):
     def position(self) -> Array:
         """Measured position [rad], (n,)."""
         return self.channels["position"]
+
+    @property
+    def load(self) -> Array | None:
+        """Load of a joint in a robot at each sample, in the order of LOAD_CHANNELS, (n, 4); None on the bench."""
+        if LOAD_CHANNELS[0].name not in self.channels:
+            return None
+        return np.column_stack([self.channels[channel.name] for channel in LOAD_CHANNELS])
+
+    @property
+    def external_torque(self) -> Array:
+        """Torque of the load on the shaft at each sample [N·m], (n,), without what its inertia takes."""
+        load = self.load
+        if load is None:
+            return -self.bench.gravity_torque * np.sin(self.position + self.bench.angle_offset)
+        return load[:, 3] - load[:, 1] * np.sin(self.position) - load[:, 2] * np.cos(self.position)
 
     def commanded(self, kind: str) -> Recording:
         """Return the run as one that this kind of command drove, from the measured current or duty cycle if need be.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from core.base.arrays import Array
 from core.base.errors import ModelError
-from core.kernel.layout import Slot
+from core.kernel.layout import Load, Slot
 from core.kernel.rollout import OUTPUTS, SINCE, STATE, history_steps, initial_state, rollout_kernel
 from core.motion.recording import Recording
 from core.motion.smoothing import savitzky_golay
@@ -23,6 +23,8 @@ from core.servo.model import ServoModel
 from core.servo.settings import ServoSettings
 from core.servo.terms import Integrator, Supply
 
+NO_LOAD = np.empty((0, len(Load)))
+"""Load of each time step on the bench."""
 SMOOTHING = 0.05
 """Length of the parabolas that give the velocity from which a piece of a simulation starts [s]."""
 FINEST_GRID = 0.005
@@ -64,6 +66,8 @@ class Commands:
     """Share of the time step during which the motor is driven."""
     supply: Array
     """Supply voltage [V]."""
+    load: Array = field(default_factory=lambda: NO_LOAD)
+    """Load of a joint in a robot in the middle of the time step, (steps, len(Load)); NO_LOAD on the bench."""
 
 
 def with_integration(
@@ -115,14 +119,14 @@ def roll_out(
             at sample 0.
         hand: External torque of each time step [N·m]. None: no torque.
     """
-    kernel = rollout_kernel(*model.kernel_variant)
+    kernel = rollout_kernel(*model.kernel_variant, moving=len(commands.load) > 0)
     out, nothing = np.empty((samples, len(OUTPUTS))), np.zeros(len(commands.goal))
     state = initial_state(*starts[0][1:], row)
     for (first, position, velocity), (last, _, _) in pairwise([*starts, (samples, 0.0, 0.0)]):
         reached = state[:2].copy()
         state[0], state[1], state[SINCE] = position, velocity, 0.0
         kernel(
-            row, state, commands.goal, commands.lasts, commands.enable, commands.supply,
+            row, state, commands.goal, commands.lasts, commands.enable, commands.supply, commands.load,
             nothing if hand is None else hand, nothing, nothing, first * steps, dt / steps, steps,
             out[first:last],
         )  # fmt: skip
@@ -265,7 +269,21 @@ def held_commands(
         lasts=np.where((rise != 0.0) & (mean != goal), np.clip(1.0 - lasts, 0.0, 1.0), 1.0),
         enable=np.clip(np.round(held(recording.torque_enable)[1], 9), 0.0, 1.0),
         supply=np.repeat(np.interp(run.time, recording.time, volts), steps),
+        load=_load_of_steps(recording, run, h, count),
     )
+
+
+def _load_of_steps(recording: Recording, run: Recording, h: float, count: int) -> Array:
+    """Return the load in the middle of each time step of length h [s], (count, len(Load)); NO_LOAD on the bench."""
+    known = recording.load
+    if known is None:
+        return NO_LOAD
+    middle = run.time[0] + (np.arange(count) + 0.5) * h
+    load = np.empty((count, len(Load)))
+    for k in Load:
+        load[:, k] = np.interp(middle, recording.time, known[:, k])
+    load[:, 1], load[:, 2] = np.hypot(load[:, 1], load[:, 2]), np.arctan2(load[:, 2], load[:, 1])
+    return load
 
 
 def initial_velocity(recording: Recording) -> float:
@@ -433,6 +451,7 @@ class Stepper:
             self._lasts,
             commands[1],
             commands[2],
+            NO_LOAD,
             commands[3],
             commands[4],
             commands[5],

@@ -21,6 +21,7 @@ from core.identification.evidence.residuals import diagnose_residuals
 from core.identification.identify import IdentificationRequest, identify
 from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
 from core.motion.recording import Recording
+from core.motion.simulation import NO_LOAD
 from core.motion.trajectories import make_trajectory
 from core.servo.bench import Bench
 from core.servo.catalogue import load_servo
@@ -113,7 +114,7 @@ def record(model: ServoModel, run: Run, name: str, seed: int) -> Recording:
             told = (goal, np.ones(count), enable, np.full(count, run.supply))
             commands = [np.repeat(values[:last], n) for values in told]
             row = model.bound_row(replace(bench, angle_offset=offset), settings, h)
-            kernel(row, state, *commands, *(nothing[: last * n],) * 3, past, h, n, out[first:last])
+            kernel(row, state, *commands, NO_LOAD, *(nothing[: last * n],) * 3, past, h, n, out[first:last])
     step = load_servo(model.servo).encoder_step
     noise = 0.3 * step * np.random.default_rng([seed, 11]).normal(size=count)
     position = step * np.round((out[:, 0] + noise) / step)

@@ -6,7 +6,7 @@ measured acceleration is torque that the model lacks. Unlike the position's erro
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,20 +72,21 @@ def torque_residual(
     row = model.bound_row(run.bench, run.settings, h)
     given = held_commands(recording, run, step, n, supply, unbuffered=model.unbuffered)
     nothing, out = np.zeros(len(given.goal)), np.empty((1, len(OUTPUTS)))
-    kernel = rollout_kernel(*model.kernel_variant)
+    kernel = rollout_kernel(*model.kernel_variant, moving=len(given.load) > 0)
     state = initial_state(float(measured[0]), float(velocity[0]), row)
     predicted, motor = np.empty(len(measured)), np.empty(len(measured))
     for k in range(len(measured)):
         state[0], state[1] = measured[k], velocity[k]
         kernel(
-            row, state, given.goal, given.lasts, given.enable, given.supply, nothing, nothing, nothing, k * n, h, n, out
-        )
+            row, state, given.goal, given.lasts, given.enable, given.supply, given.load, nothing, nothing, nothing,
+            k * n, h, n, out,
+        )  # fmt: skip
         predicted[k], motor[k] = (state[1] - velocity[k]) / step, out[0, 2]
-    inertia = run.bench.inertia + model.values["armature"]
+    inertia = (run.bench.inertia if run.load is None else run.load[:, 0]) + model.values["armature"]
     # Both accelerations pass through the same filter.
     missing = inertia * (acceleration - savitzky_golay(predicted, length, 2))
-    offset = run.bench.angle_offset + model.values.get("q_offset", 0.0)
-    external = -run.bench.gravity_torque * np.sin(measured + offset)
+    turned = replace(run, channels={**run.channels, "position": measured + model.values.get("q_offset", 0.0)})
+    external = turned.external_torque
     budget = friction_budget(model.friction, model.values, motor, external, velocity, model.quadratic_gate)
     moving = np.abs(velocity) > MOVING * model.spec.no_load_speed
     half = length // 2

@@ -88,6 +88,18 @@ def _joined(parts: list[NDArray[Any]]) -> Array:
     return whole
 
 
+def _require_comparable(model: ServoModel, recordings: Sequence[Recording]) -> None:
+    """Raise IdentificationError unless there are recordings, all of the model's servo and of one kind of load."""
+    if not recordings:
+        raise IdentificationError("no recordings to compare with; record or import some")
+    require_own_motor(recordings)
+    others = sorted({r.settings.servo for r in recordings} - {model.servo})
+    if others:
+        raise IdentificationError(f"these are recordings of {', '.join(others)}, the model is of {model.servo}")
+    if len({recording.load is None for recording in recordings}) > 1:
+        raise IdentificationError("runs of a pendulum and of a joint in a robot cannot be fitted together")
+
+
 class Batch:
     """Recordings prepared for simulating many candidates at once."""
 
@@ -112,18 +124,12 @@ class Batch:
             prior: Penalty of values in addition to the errors, see `prior_costs`.
 
         Raises:
-            IdentificationError: There are no recordings, or they are of another servo or actuator.
+            IdentificationError: There are no recordings, or they are of another servo, actuator or kind of load.
         """
-        if not recordings:
-            raise IdentificationError("no recordings to compare with; record or import some")
-        require_own_motor(recordings)
-        others = sorted({r.settings.servo for r in recordings} - {model.servo})
-        if others:
-            raise IdentificationError(f"these are recordings of {', '.join(others)}, the model is of {model.servo}")
+        _require_comparable(model, recordings)
         self.model = model
         self.prior = prior
         self.ids = tuple(recording.id for recording in recordings)
-        # Only the simulated channels of each resampled run are kept: all channels would dominate the memory use.
         parts: list[tuple[NDArray[Any], ...]] = []
         steps: list[float] = []
         substeps: list[int] = []
@@ -136,9 +142,9 @@ class Batch:
             substeps.append(n)
             setups.append(model.setup(run.bench, run.settings, step / n))
             commands = held_commands(recording, run, step, n, supply, unbuffered=model.unbuffered)
-            inputs = (commands.goal, commands.lasts, commands.enable, commands.supply)
+            inputs = (commands.goal, commands.lasts, commands.enable, commands.supply, commands.load)
             parts.append((*inputs, run.position, measured_velocity(run)))
-        goals, lasts, enables, supplies, positions, velocities = (list(part) for part in zip(*parts, strict=True))
+        goals, lasts, enables, supplies, loads, positions, velocities = map(list, zip(*parts, strict=True))
         del parts
         self.samples = np.array([len(position) for position in positions])
         self.steps = tuple(steps)
@@ -151,6 +157,7 @@ class Batch:
         self._lasts = _joined(lasts)
         self._enable = _joined(enables)
         self._supply = _joined(supplies)
+        self._loads = _joined(loads)
         self._position = _joined(positions)
         self._velocity = _joined(velocities)
         if self._resets.any():
@@ -158,7 +165,7 @@ class Batch:
             self._velocity = self._smoothed_velocity()
             self._velocity[self._first] = begun
         full = any(model.needs_full_step(recording.settings) for recording in recordings)
-        self._kernel = population_kernel(full, *model.kernel_variant)
+        self._kernel = population_kernel(full, *model.kernel_variant, moving=len(self._loads) > 0)
         self._threads = available_threads() if threads is None else max(1, threads)
         self._dealt: dict[int, list[NDArray[np.int64]]] = {}
         self.spared = 0
@@ -286,6 +293,7 @@ class Batch:
             self._lasts,
             self._enable,
             self._supply,
+            self._loads,
             self._position,
             self._velocity,
             sums,

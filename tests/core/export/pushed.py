@@ -10,6 +10,7 @@ import numpy as np
 
 from core.kernel.layout import Slot
 from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
+from core.motion.simulation import NO_LOAD
 from core.servo.model import ServoModel
 from core.servo.settings import ServoSettings
 from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model
@@ -100,7 +101,8 @@ def pushed(law: str, friction: str = "m6", path=PATH, *, leapfrog: bool = False,
     out, state, one, nothing = np.empty((STEPS, len(OUTPUTS))), initial_state(0.0, 0.0), np.ones(STEPS), np.zeros(STEPS)
     kernel = rollout_kernel(model.control.kernel_law, model.kernel_contact, model.leapfrog)
     kernel(
-        row, state, goal, one, enable, settings.supply_voltage * one, hand, nothing, nothing, 0, STEP, 1, out
+        row, state, goal, one, enable, settings.supply_voltage * one, NO_LOAD, hand, nothing, nothing,
+        0, STEP, 1, out,
     )  # fmt: skip
     q, v = np.append(out[:, 0], state[0]), np.append(out[:, 1], state[1])
     return Pushed(model, settings, goal, enable, hand, q, v, out[:, OUTPUTS.index("motor_torque")])

@@ -24,6 +24,7 @@ from core.export.targets import isaaclab
 from core.export.targets.isaaclab import EXPORTER, NO_LIMIT, PROGRAMS, dc_motor
 from core.kernel.layout import Law, Slot
 from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
+from core.motion.simulation import NO_LOAD
 from core.motion.trajectories import make_trajectory
 from core.servo.model import build_model, with_contact
 from core.servo.shipped import load_model
@@ -260,7 +261,9 @@ def test_the_engines_dc_motor_is_the_law_of_a_servo_exactly(servo):
     for i, (error, velocity) in enumerate(zip(errors, velocities, strict=True)):
         supply = np.array([settings.supply_voltage])
         state = initial_state(0.0, velocity)
-        kernel(row, state, np.array([error]), np.ones(1), np.ones(1), supply, zero, zero, zero, 0, 1e-3, 1, out)
+        kernel(
+            row, state, np.array([error]), np.ones(1), np.ones(1), supply, NO_LOAD, zero, zero, zero, 0, 1e-3, 1, out
+        )
         expected[i] = out[0, OUTPUTS.index("motor_torque")]
 
     np.testing.assert_allclose(engines_dc_motor(n, errors, velocities), expected, atol=1e-9 * np.abs(expected).max())

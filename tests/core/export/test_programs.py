@@ -18,6 +18,7 @@ from core.export.servo_file import servo_numbers
 from core.export.targets.mujoco.plugin import load_plugin
 from core.kernel.layout import Slot
 from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
+from core.motion.simulation import NO_LOAD
 from core.motion.trajectories import make_trajectory
 from core.servo.bench import Bench
 from tests.core.conftest import LAW_MODELS
@@ -259,7 +260,8 @@ def test_a_servo_on_a_flywheel_has_the_kernels_torques(tmp_path, target, law):
         goals = STEP * speed * np.arange(TURNS) + away
         state = initial_state(-0.5 * STEP * speed if leapfrog else 0.0, speed)
         kernel(
-            row, state, goals, ones, enable, settings.supply_voltage * ones, nothing, nothing, nothing, 0, STEP, 1, out
+            row, state, goals, ones, enable, settings.supply_voltage * ones, NO_LOAD, nothing, nothing,
+            nothing, 0, STEP, 1, out,
         )  # fmt: skip
         expected = out[:, OUTPUTS.index("motor_torque")]
 

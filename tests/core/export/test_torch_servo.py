@@ -14,7 +14,7 @@ import pytest
 from core.export.servo_file import BRISTLE_NUMBERS, COMMAND_NUMBERS, LATER_NUMBERS, NUMBERS, servo_numbers, servo_text
 from core.kernel.layout import Law, Slot
 from core.kernel.rollout import OUTPUTS, STATE, rollout_kernel
-from core.motion.simulation import simulate_trajectory
+from core.motion.simulation import NO_LOAD, simulate_trajectory
 from core.motion.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from core.servo.friction import friction_budget
 from core.servo.model import with_contact
@@ -104,7 +104,7 @@ class RandomStates:
                 hand = self.hand[n, j : j + 1]
                 kernel(
                     row, state, self.goal[n, j : j + 1], np.ones(1), self.enable[n, j : j + 1],
-                    self.supply[n, j : j + 1], hand, nothing, nothing, 0, H, 1, out,
+                    self.supply[n, j : j + 1], NO_LOAD, hand, nothing, nothing, 0, H, 1, out,
                 )  # fmt: skip
                 self.next_state[n, j] = state
                 self.torque[n, j] = out[0, OUTPUTS.index("motor_torque")]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from core.kernel.layout import Law, Slot, empty_rows
 from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
+from core.motion.simulation import NO_LOAD
 from core.studies.arm.dynamics import ARM_AT, arm_rows, simulate_windows, stopping_friction
 from core.studies.arm.links import ArmLinks
 
@@ -106,7 +107,22 @@ def test_each_joint_alone_is_the_servo_on_a_pendulum(joint):
         supply, mode = np.full(n, 1e6), np.ones(n)
         held = np.repeat(torque[:, joint - 1], substeps)
         kernel = rollout_kernel(Law.CURRENT)
-        kernel(servo, initial_state(0.6, 0.0), nothing, mode, mode, supply, nothing, held, mode, 0, h, substeps, out)
+        kernel(
+            servo,
+            initial_state(0.6, 0.0),
+            nothing,
+            mode,
+            mode,
+            supply,
+            NO_LOAD,
+            nothing,
+            held,
+            mode,
+            0,
+            h,
+            substeps,
+            out,
+        )
         return out[:, 0]
 
     coarse, fine = (np.abs(pendulum(substeps) - arm).max() for substeps in (16, 128))

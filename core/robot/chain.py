@@ -1,0 +1,156 @@
+"""Kinematic chain of a robot from its URDF or MJCF file, and the load on each joint while the others move as measured.
+
+The torque that moves joint j of a chain is row j of M(q)·q̈ + c(q, q̇) + g(q) (Featherstone 2008, eq. 1.1). While the
+other joints move as measured, three parts of it remain for the joint's own motion:
+
+- M_jj, the inertia of all that turns with the joint. It depends only on the joints beyond it.
+- g_j, the torque of gravity. All that turns with the joint turns rigidly about its axis, so as a function of its own
+  angle g_j is exactly A·sin(q_j) + B·cos(q_j).
+- the rest, from the velocities and accelerations of the other joints.
+
+Friction, armature, springs, actuators and contacts of the file do not count: the servo's model has them.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.base.arrays import Array
+from core.base.errors import InputError
+from core.export.programs import mujoco_engine
+from core.motion.smoothing import savitzky_golay
+
+SMOOTHING = 0.25
+"""Length of the parabolas that give velocities and accelerations [s]."""
+QUARTER = 0.5 * np.pi
+NOT_DYNAMIC = ("visual", "collision", "transmission", "gazebo")
+"""Elements of a URDF that its dynamics does not need, and whose meshes may be missing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Joint:
+    """A hinge of a robot."""
+
+    name: str
+    lower: float
+    """Smallest angle [rad], −inf without a limit."""
+    upper: float
+    """Largest angle [rad], inf without a limit."""
+
+
+class Chain:
+    """A robot with a fixed base."""
+
+    def __init__(self, file: Path | str) -> None:
+        """Read a URDF or MJCF file.
+
+        Raises:
+            InputError: The file cannot be read, has a free base or no hinge.
+            ExportError: MuJoCo is not installed.
+        """
+        self._mujoco: Any = mujoco_engine()
+        self.file = Path(file)
+        self._model = model = self._load()
+        kinds = self._mujoco.mjtJoint
+        if kinds.mjJNT_FREE in model.jnt_type.tolist():
+            raise InputError(f"{self.file}: its base is free; only robots with a fixed base are supported")
+        hinges = [k for k, kind in enumerate(model.jnt_type.tolist()) if kind == kinds.mjJNT_HINGE]
+        if not hinges:
+            raise InputError(f"{self.file}: the robot has no hinge")
+        for name in ("dof_armature", "dof_damping", "dof_frictionloss", "jnt_stiffness"):
+            getattr(model, name)[:] = 0.0
+        off = self._mujoco.mjtDisableBit
+        model.opt.disableflags = off.mjDSBL_CONSTRAINT | off.mjDSBL_ACTUATION
+        self._data = self._mujoco.MjData(model)
+        self._address = {model.joint(k).name: (int(model.jnt_qposadr[k]), int(model.jnt_dofadr[k])) for k in hinges}
+        self.joints = tuple(self._joint(k) for k in hinges)
+
+    def _load(self) -> Any:
+        try:
+            text = self.file.read_text("utf-8")
+            root = ET.fromstring(text)
+        except (OSError, ValueError, ET.ParseError) as error:
+            raise InputError(f"{self.file}: cannot be read ({error})") from None
+        try:
+            if root.tag != "robot":
+                return self._mujoco.MjModel.from_xml_path(str(self.file))
+            for link in [root, *root.iter("link")]:
+                for child in [each for each in link if each.tag in NOT_DYNAMIC]:
+                    link.remove(child)
+            return self._mujoco.MjModel.from_xml_string(ET.tostring(root, "unicode"))
+        except ValueError as error:
+            raise InputError(f"{self.file}: no robot that MuJoCo can read ({error})") from None
+
+    def _joint(self, k: int) -> Joint:
+        model = self._model
+        lower, upper = model.jnt_range[k] if model.jnt_limited[k] else (-np.inf, np.inf)
+        return Joint(name=model.joint(k).name, lower=float(lower), upper=float(upper))
+
+    def loads(self, names: Sequence[str], time: Array, positions: Array) -> Array:
+        """Return the load on each joint, (joints, n, 4): the columns of `core.motion.recording.LOAD_CHANNELS`.
+
+        Args:
+            names: Joints that moved; the others rest at the file's zero.
+            time: Times [s], (n,).
+            positions: Angles [rad], (n, joints).
+
+        Raises:
+            InputError: The robot has no such joint.
+        """
+        if unknown := [name for name in names if name not in self._address]:
+            known = ", ".join(self._address)
+            raise InputError(f"{self.file}: no joint {unknown[0]!r}; its hinges are {known}")
+        velocities, accelerations = derivatives(time, positions)
+        places = [self._address[name][0] for name in names]
+        dofs = [self._address[name][1] for name in names]
+        mujoco, model, data = self._mujoco, self._model, self._data
+        column, found = np.empty(model.nv), np.empty((len(names), len(time), 4))
+
+        def torque(velocity: Array | float, acceleration: Array | float) -> Array:
+            data.qvel[dofs], data.qacc[dofs] = velocity, acceleration
+            mujoco.mj_inverse(model, data)
+            return data.qfrc_inverse[dofs].copy()
+
+        data.qpos[:], data.qvel[:], data.qacc[:] = model.qpos0, 0.0, 0.0
+        for k, (q, v, a) in enumerate(zip(positions, velocities, accelerations, strict=True)):
+            data.qpos[places] = q
+            whole = torque(v, a)
+            inertia = np.empty(len(names))
+            for j, dof in enumerate(dofs):
+                mujoco.mj_mulM(model, data, column, np.eye(1, model.nv, dof)[0])
+                inertia[j] = column[dof]
+            weight = torque(0.0, 0.0)
+            turned = np.empty(len(names))
+            for j, place in enumerate(places):
+                data.qpos[place] = q[j] + QUARTER
+                turned[j] = torque(0.0, 0.0)[j]
+                data.qpos[place] = q[j]
+            sine, cosine = np.sin(q), np.cos(q)
+            found[:, k, 0] = inertia
+            found[:, k, 1] = weight * sine + turned * cosine
+            found[:, k, 2] = weight * cosine - turned * sine
+            found[:, k, 3] = inertia * a + weight - whole
+        return found
+
+
+def derivatives(time: Array, positions: Array) -> tuple[Array, Array]:
+    """Return velocities [rad/s] and accelerations [rad/s²], (n, joints) each, from positions [rad] by parabolas."""
+    grid = np.linspace(time[0], time[-1], len(time))
+    step = float(grid[1] - grid[0])
+    length = max(5, 2 * round(0.5 * SMOOTHING / step) + 1)
+    length = min(length, len(time) - 1 + len(time) % 2)
+
+    def of(order: int) -> Array:
+        smooth = [
+            np.interp(time, grid, savitzky_golay(np.interp(grid, time, column), length, 2, derivative=order, step=step))
+            for column in positions.T
+        ]
+        return np.column_stack(smooth)
+
+    return of(1), of(2)
