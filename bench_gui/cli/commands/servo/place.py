@@ -130,7 +130,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _measure_backlash(plan: PlacementPlan, quiet: bool, as_json: bool) -> int:
     """Measure and print the backlash."""
-    from bench_gui.headless.place.pushing import push_both_ways
+    from bench_gui.headless.place.pushing import push_both_ways, statement
     from core.base.json_fields import plain
 
     def show(text: str) -> None:
@@ -141,8 +141,7 @@ def _measure_backlash(plan: PlacementPlan, quiet: bool, as_json: bool) -> int:
     if as_json:
         print_json({"unit": "N·m, rad", **plain(found), "pushes": plain(pushes)})
         return 0
-    error = "" if math.isinf(found.error) else f" ± {math.degrees(found.error):.2g}°"
-    print(f"Backlash: {math.degrees(found.backlash):.3g}°{error} ({found.backlash:.4g} rad)")
+    print(f"Backlash: {statement(found)}")
     if found.compliance * max(push.torque for push in pushes) > found.error:
         print(f"What yields between motor and load: {1.0 / found.compliance:.3g} N·m/rad")
     return 0
