@@ -10,7 +10,18 @@ from bench_gui.headless.place.torques import torques_from
 from bench_gui.place.placing import Placing
 from bench_gui.settings import Settings
 from bench_gui.undo import change
-from bench_gui.widgets.fields import FIELD_WIDTH, ListEdit, Section, button, describe, label, number, restyle, whole
+from bench_gui.widgets.fields import (
+    FIELD_WIDTH,
+    ListEdit,
+    Section,
+    button,
+    choice,
+    describe,
+    label,
+    number,
+    restyle,
+    whole,
+)
 from core.base.units import typeset
 from core.base.words import capitalised
 
@@ -67,11 +78,19 @@ class KeyButton(QToolButton):
 
 
 class TorqueForm(Section):
-    """Motor torques to hold, and the number of repeats."""
+    """Quantity to measure, motor torques to hold, and the number of repeats."""
 
     def __init__(self, placing: Placing, undo: QUndoStack) -> None:
         super().__init__("Motor torques [N·m]")
         self._placing, self._undo = placing, undo
+        self.measured = choice(
+            "Measure",
+            "Drive and backdrive torques, or the way of the load between its contacts with the gears",
+            [("Torques", False), ("Backlash", True)],
+        )
+        self.measured.setFixedWidth(FIELD_WIDTH)
+        self.measured.activated.connect(lambda _: placing.set_backlash(self.measured.currentData()))
+        self.row("Measure", self.measured)
         self.torques = describe(
             ListEdit(),
             "Motor torques",
@@ -83,11 +102,13 @@ class TorqueForm(Section):
         self.hint.setWordWrap(True)
         self.wide(self.hint)
         self.suggest_button = button("Suggest", "Use torques that suit the bench and its model", self._suggest, "small")
-        self.row("Torques for this bench", self.suggest_button)
+        caption = self.row("Torques for this bench", self.suggest_button)
+        self._of_torques = (self.torques, caption, self.suggest_button)
         self.repeats = whole("Repeats", "Number of measurements of each extreme", placing.plan.repeats, 1, 20)
         self.repeats.valueChanged.connect(self._edit_repeats)
         self.row("Repeats", self.repeats)
         placing.plan_changed.connect(self._show)
+        placing.changed.connect(lambda: self.measured.setEnabled(not placing.active))
         self._show()
 
     def _edit_torques(self) -> None:
@@ -114,9 +135,14 @@ class TorqueForm(Section):
 
     def _show(self) -> None:
         placing = self._placing
+        self.measured.setCurrentIndex(self.measured.findData(placing.backlash))
+        self.heading.setText("BACKLASH" if placing.backlash else "MOTOR TORQUES [N·m]")
+        for part in self._of_torques:
+            part.setVisible(not placing.backlash)
         self.torques.setText(", ".join(typeset(f"{torque:g}") for torque in placing.plan.torques))
         self.torques.refuse("")
-        self._hint(placing.plan.suggestion().reason if placing.plan.suggested else "", "muted")
+        suggested = placing.plan.suggested and not placing.backlash
+        self._hint(placing.plan.suggestion().reason if suggested else "", "muted")
         with QSignalBlocker(self.repeats):
             self.repeats.setValue(placing.plan.repeats)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from bench_gui.headless.place.pushing import statement
 from bench_gui.place.placing import Placing, Stage
 from bench_gui.state.servo_link import ServoView
 from core.practice.placement import DRIVE
@@ -24,13 +25,14 @@ class Guidance:
     primary: str
     """Text of the primary button; empty if there is nothing to press."""
     step: int = -1
-    """Index into STEPS; −1 for none."""
+    """Index into STEPS, or into BACKLASH_STEPS; −1 for none."""
     skip: str = ""
     """Text of the link that continues without this extreme; empty if there is none."""
 
 
 USE = "Use these points"
 STEPS = ("Hang", "Hold", "Down until it falls", "Up until it falls")
+BACKLASH_STEPS = ("Hang", "Hold", "Push to larger angles", "Push to smaller angles")
 
 
 def guidance(placing: Placing, view: ServoView, key: str) -> Guidance:
@@ -57,6 +59,8 @@ def guidance(placing: Placing, view: ServoView, key: str) -> Guidance:
         return Guidance("MOTOR OFF", "ready", text, "")
     if placing.stage is Stage.IDLE:
         return _idle(placing)
+    if placing.backlash:
+        return _pushing(placing, key)
     assert target is not None
     held = f"{target.torque:g} N·m"
     if placing.stage is Stage.STARTING:
@@ -87,10 +91,27 @@ def guidance(placing: Placing, view: ServoView, key: str) -> Guidance:
     )
 
 
+def _pushing(placing: Placing, key: str) -> Guidance:
+    """Return the instructions while no torque is held and the load is pushed."""
+    push = placing.pushes.present if placing.pushes is not None else None
+    if placing.stage is Stage.STARTING or push is None:
+        return Guidance("HOLDING 0 N·m", "moving", "The servo takes hold without torque. Do not push yet.", "", 1)
+    way = "larger" if push > 0.0 else "smaller"
+    kept = "It is captured when it stays still." if placing.auto and placing.hand.drawn else f"Then press {key}."
+    text = f"Push the pendulum gently towards {way} angles, against the teeth, and hold it there. {kept}"
+    return Guidance("HOLDING 0 N·m", "moving", text, "", 2 if push > 0.0 else 3)
+
+
 def _idle(placing: Placing) -> Guidance:
     target = placing.target
     if placing.obstacle:
         return Guidance("MOTOR OFF", "ready", f"Nothing can be placed: {placing.obstacle}.", "")
+    free = "The servo confirmed that its motor is off: you may move the pendulum by hand."
+    if placing.backlash:
+        found = placing.pushes.found if placing.pushes is not None else None
+        said = free if found is None else f"Measured backlash: {statement(found)}."
+        text = f"{said} To measure{'' if found is None else ' again'}, let it hang still, then press Hold 0 N·m."
+        return Guidance("MOTOR OFF", "ready", text, "Hold 0 N·m", 0)
     if target is None:
         return Guidance("MOTOR OFF", "ready", f"No torque to hold: {placing.plan.suggestion().reason}.", "")
     if placing.complete:
@@ -98,6 +119,5 @@ def _idle(placing: Placing) -> Guidance:
         seen = "" if fell == count else f" {count - fell} without a fall seen beyond: the boundary may lie further out."
         text = f"All {count} extremes are placed.{seen} Use them in a fit, or measure more."
         return Guidance("MOTOR OFF", "ready", text, USE)
-    free = "The servo confirmed that its motor is off: you may move the pendulum by hand."
     hold = f"Hold {target.torque:g} N·m"
     return Guidance("MOTOR OFF", "ready", f"{free} Let it hang still, then press {hold}.", hold, 0)

@@ -8,6 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject
 
+from bench_gui.headless.place.pushing import push_gently
 from bench_gui.state.servo_link import ServoLink, ServoView
 from core.servo.bench import Bench
 from drivers.recorder import Phase
@@ -28,13 +29,26 @@ PUSH_SHARE = 1.5
 class PendulumHand(QObject):
     """Moves the pendulum of a simulated servo that is at rest or holds a torque."""
 
-    def __init__(self, servo: ServoLink, bench: Callable[[], Bench]) -> None:
-        """Prepare the hand; `bench` returns the bench that the servo carries."""
+    def __init__(self, servo: ServoLink, bench: Callable[[], Bench], gentle: Callable[[], float]) -> None:
+        """Prepare the hand.
+
+        Args:
+            servo: The servo.
+            bench: Returns the bench that the servo carries.
+            gentle: Returns the torque of every push while backlash is measured [N·m], otherwise 0.
+        """
         super().__init__()
-        self._servo, self._bench = servo, bench
+        self._servo, self._bench, self._gentle = servo, bench, gentle
+        self.way = 0
+        """Direction of a gentle push, −1 or 1; 0 for none."""
         self.pulling = False
         """True while the cursor or a key moves the pendulum."""
         servo.changed.connect(self._look)
+
+    @property
+    def drawn(self) -> bool:
+        """True if the servo is simulated: only the drawn pendulum can be pushed."""
+        return self._servo.hand is not None
 
     @property
     def free(self) -> bool:
@@ -49,6 +63,9 @@ class PendulumHand(QObject):
             return
         # The shortest direction, limited to the reach of an arm.
         away = math.remainder(angle - position, 2.0 * math.pi)
+        if self._gentle():
+            self.push(1 if away > 0.0 else -1)
+            return
         away = min(max(away, -REACH), REACH)
         stiffness = STIFFNESS_SHARE * self._bench().gravity_torque
         limits = self._servo.limits
@@ -60,8 +77,16 @@ class PendulumHand(QObject):
     def push(self, direction: int) -> None:
         """Push the pendulum, −1 clockwise, 1 counter-clockwise."""
         hand = self._hand()
-        if hand is not None:
-            self.pulling = True
+        if hand is None:
+            return
+        self.pulling = True
+        if gentle := self._gentle():
+            if direction != self.way:
+                # Samples up to now were pushed the other way, even if they are read later.
+                self._servo.take_rows()
+                self.way = direction
+            push_gently(hand, direction * gentle, self._bench(), self._servo.view.position)
+        else:
             hand.torque = direction * PUSH_SHARE * self._bench().gravity_torque
 
     def let_go(self) -> None:
@@ -72,7 +97,7 @@ class PendulumHand(QObject):
             hand.let_go()
         # Samples up to now were taken in the hand, even if they are read later.
         self._servo.take_rows()
-        self.pulling = False
+        self.pulling, self.way = False, 0
 
     def _hand(self) -> Any:
         view = self._servo.view
@@ -80,5 +105,7 @@ class PendulumHand(QObject):
         return self._servo.hand if free else None
 
     def _look(self, view: ServoView) -> None:
-        if self.pulling and not self.free:
+        if self.pulling and (not self.free or (self.way and not self._gentle())):
             self.let_go()
+        elif self.way:
+            self.push(self.way)  # the load has moved, and so has the weight that the hand bears

@@ -15,6 +15,7 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
+from bench_gui.headless.place.pushing import UNKNOWN, Pushes, gentle_torques, statement
 from bench_gui.headless.place.rests import (
     HOLD_NAME,
     READINGS,
@@ -77,7 +78,11 @@ class Placing(QObject):
         self.plan = HoldPlan(setup, model_list)
         self._placed = PlacedPoints(library, undo)
         self.points_changed = self._placed.changed
-        self.hand = PendulumHand(servo, lambda: self.bench)
+        self.hand = PendulumHand(servo, lambda: self.bench, lambda: self._gentle)
+        self.backlash = False
+        """True if backlash is measured, False if extremes are placed."""
+        self.pushes: Pushes | None = None
+        """The present or last measurement of backlash."""
         self.auto = True
         """True if rests are captured automatically, False if by the key."""
         self.steady_time = REST_TIME
@@ -120,7 +125,12 @@ class Placing(QObject):
     @property
     def level(self) -> float:
         """Steadiness of the pendulum, 0 … 1."""
-        return self._finder.level if self.active and not self.hand.pulling else 0.0
+        return self._finder.level if self.active and (self.backlash or not self.hand.pulling) else 0.0
+
+    @property
+    def torque(self) -> float | None:
+        """Torque of the present or next hold [N·m]; None if there is none to hold."""
+        return 0.0 if self.backlash else self.target.torque if self.target is not None else None
 
     @property
     def obstacle(self) -> str:
@@ -161,6 +171,9 @@ class Placing(QObject):
     def known_range(self) -> tuple[tuple[float, float], tuple[float, float]]:
         """Lowest and highest rest, and the falls beyond, at the present torque and repeat [rad]; NaN if unknown."""
         nothing, target = (math.nan, math.nan), self.target
+        if self.backlash:
+            angles = [push.angle for push in self.pushes.done] if self.pushes is not None else []
+            return (min(angles, default=math.nan), max(angles, default=math.nan)), nothing
         if target is None:
             return nothing, nothing
         low, high = (self.placed(Target(target.torque, target.repeat, side)) for side in SIDES)
@@ -169,6 +182,12 @@ class Placing(QObject):
         return (rests[0], rests[1]), (falls[0], falls[1])
 
     # Requests.
+
+    def set_backlash(self, backlash: bool) -> None:
+        """Measure backlash from the next hold on, or place extremes."""
+        if not self.active:
+            self.backlash, self.note = backlash, ""
+            self._replan()
 
     def set_auto(self, auto: bool) -> None:
         """Capture rests automatically, or only on request."""
@@ -182,15 +201,15 @@ class Placing(QObject):
         self.plan_changed.emit()
 
     def hold(self) -> None:
-        """Hold the target's torque; the points go into the open session, or into a new one."""
-        identity, target = self._servo.identity, self.target
+        """Hold the target's torque, 0 for backlash; points go into the open session, or into a new one."""
+        identity = self._servo.identity
         if self.active:
             return
         if identity is None or self._servo.view.state is not ServoState.READY or self._servo.busy:
             self.problem.emit("the servo is not ready to hold a torque; connect it, or acknowledge its fault")
         elif identity.no_torque:
             self.problem.emit(identity.no_torque)
-        elif target is None:
+        elif self.torque is None:
             self.problem.emit("there is no torque to hold; enter some, e.g. 0.3, 0.6")
         else:
             header = RunHeader(
@@ -202,7 +221,10 @@ class Placing(QObject):
             )
             self._header = signed = identity.signed(header)
             self._enter(Stage.STARTING)
-            self._library.sink_for(signed, lambda _: self._begin(header), self._fail)
+            if self.backlash:
+                self._begin(header)
+            else:
+                self._library.sink_for(signed, lambda _: self._begin(header), self._fail)
 
     def capture(self) -> None:
         """Take the pendulum's present rest as a candidate; refused while it moves."""
@@ -210,8 +232,11 @@ class Placing(QObject):
             return
         rest = self._finder.now()
         if rest is None:
-            self.note = "Nothing was captured: the pendulum still moves. Let go and wait until the ring is full."
+            wait = "Push it and hold it still" if self.backlash else "Let go and wait"
+            self.note = f"Nothing was captured: the pendulum still moves. {wait} until the ring is full."
             self.changed.emit()
+        elif self.backlash:
+            self._take_push(rest)
         else:
             self._take_rest(rest)
 
@@ -269,6 +294,14 @@ class Placing(QObject):
         identity = self._servo.identity
         return identity.position_step if identity is not None else 0.0
 
+    @property
+    def _gentle(self) -> float:
+        """Torque with which the hand pushes [N·m]; 0 unless it measures backlash."""
+        pushes = self.pushes
+        return (
+            abs(pushes.present or pushes.planned[-1]) if self.backlash and self.active and pushes is not None else 0.0
+        )
+
     def _enter(self, stage: Stage) -> None:
         self.stage = stage
         self.changed.emit()
@@ -278,23 +311,26 @@ class Placing(QObject):
         self.problem.emit(message)
 
     def _begin(self, header: RunHeader) -> None:
-        target = self.target
-        if self.stage is not Stage.STARTING or target is None:
+        torque = self.torque
+        if self.stage is not Stage.STARTING or torque is None:
             return
         self._finder = RestFinder(self._step, self.steady_time)
         self._begin_search()
-        reason = self._refusal(target.torque)
+        reason = self._refusal(torque)
         if reason:
             self._fail(reason)
             return
         try:
-            self._servo.hold(target.torque, header)
+            if self.backlash:
+                sizes = gentle_torques(header.settings.servo) if self.hand.drawn else UNKNOWN
+                self.pushes = Pushes(sizes, self.plan.repeats, self._step)
+            self._servo.hold(torque, header)
         except ServoBenchError as error:
             self._fail(str(error))
 
     def _begin_search(self) -> None:
         self.newest, self.note, self._captured = None, "", False
-        self._falls = Falls(self.target) if self.target is not None else None
+        self._falls = Falls(self.target) if self.target is not None and not self.backlash else None
 
     def _refusal(self, torque: float) -> str:
         limits = self._servo.limits
@@ -306,10 +342,13 @@ class Placing(QObject):
 
     def _take(self, rows: np.ndarray) -> None:
         target = self.target
-        if self.stage not in (Stage.STARTING, Stage.MEASURING) or target is None:
+        if self.stage not in (Stage.STARTING, Stage.MEASURING):
             return
         for row in rows[rows["phase"] == Phase.HOLD]:
-            if not abs(float(row["held_torque"]) - target.torque) <= SAME_TORQUE:
+            if self.backlash:
+                self._push(float(row["clock"]), float(row["position"]))
+                continue
+            if target is None or not abs(float(row["held_torque"]) - target.torque) <= SAME_TORQUE:
                 self._finder.restart()
                 continue
             rest = self._finder.feed(float(row["clock"]), float(row["position"]), not self.hand.pulling)
@@ -325,6 +364,31 @@ class Placing(QObject):
                 if fell:
                     self._take_fall()
                 self.changed.emit()
+
+    def _push(self, time: float, position: float) -> None:
+        """Process a sample [s, rad] of a load to push; only a push of the drawn hand is captured automatically."""
+        present = self.pushes.present if self.pushes is not None else None
+        if present is None or self.stage is Stage.ENDING:
+            return
+        if self.stage is Stage.STARTING:
+            self._enter(Stage.MEASURING)
+        self._finder.feed(time, position, not self.hand.drawn or self.hand.way * present > 0.0)
+        rest = self._finder.now()
+        if rest is not None and self.hand.drawn and self.auto:
+            self._take_push(rest)
+
+    def _take_push(self, rest: Rest) -> None:
+        pushes = self.pushes
+        if pushes is None or pushes.present is None:
+            return
+        pushes.capture(rest.angle)
+        self._finder.restart()
+        self.note = f"Captured push {len(pushes.done)} of {len(pushes.planned)}."
+        if pushes.found is not None:
+            self.note += f" Backlash so far: {statement(pushes.found)}."
+        if pushes.present is None:
+            self.release()
+        self.changed.emit()
 
     def _take_rest(self, rest: Rest) -> None:
         target, header = self.target, self._header
@@ -399,15 +463,16 @@ class Placing(QObject):
         self._replan()
 
     def _connected(self, _: object) -> None:
+        self.pushes = None
         # The program cannot detect a hand on a real pendulum: there the user confirms each rest.
-        self.set_auto(self._servo.hand is not None)
+        self.set_auto(self.hand.drawn)
 
     def _ended(self, event: HoldEnded) -> None:
         fell = event.exit_status == "fell"
         if fell and self._falls is not None:
             self._falls.note_last(self._finder.span)
             self._take_fall()
-        said = self.note if fell else ""
+        said = "It moved." if self.backlash else self.note if fell else ""
         self._return_to = None
         self._begin_search()
         if fell:

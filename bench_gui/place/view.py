@@ -18,7 +18,7 @@ from bench_gui.controller import Controller
 from bench_gui.icons import line_icon
 from bench_gui.place.diagram import PlacementDiagram
 from bench_gui.place.form import CaptureForm, TorqueForm
-from bench_gui.place.guidance import STEPS, USE, Guidance, guidance
+from bench_gui.place.guidance import BACKLASH_STEPS, STEPS, USE, Guidance, guidance
 from bench_gui.place.placing import Stage
 from bench_gui.place.point_table import PointTable
 from bench_gui.state.servo_link import ServoView
@@ -111,7 +111,7 @@ class PlaceView(TaskPage):
         row.addWidget(self.state, 0, Qt.AlignmentFlag.AlignVCenter)
         row.addLayout(texts, 1)
         self.centre.addWidget(frame)
-        self.steps = [label(f"{number}  {step}", "muted") for number, step in enumerate(STEPS, 1)]
+        self.steps = [label("", "muted") for _ in STEPS]
         strip = hbox(spacing=24)
         for part in self.steps:
             strip.addWidget(part)
@@ -119,7 +119,7 @@ class PlaceView(TaskPage):
         self.centre.addLayout(strip)
 
     def _add_table(self) -> None:
-        section = Section("Points")
+        section = self._placed = Section("Points")
         self.table = PointTable()
         self.points: QTableView = plain_table(
             "Placed points", "Lowest and highest angle at each torque; choose a point to measure it again or delete it"
@@ -203,7 +203,10 @@ class PlaceView(TaskPage):
                 "Capture this rest", placing.capture, enabled=lambda: placing.stage is Stage.MEASURING,
                 tip="The capture key and a foot pedal do the same",
             ),
-            ActionSpec("Next extreme", placing.next, enabled=lambda: placing.stage is Stage.MEASURING),
+            ActionSpec(
+                "Next extreme", placing.next,
+                enabled=lambda: placing.stage is Stage.MEASURING and not placing.backlash,
+            ),
             ActionSpec("Release the held torque", placing.release, enabled=lambda: self._holding),
             ActionSpec("Suggest torques", self.torque_form.suggest_button.click, enabled=lambda: not placing.active),
             ActionSpec("Measure the chosen point again", self._again, enabled=self.again_button.isEnabled),
@@ -219,7 +222,7 @@ class PlaceView(TaskPage):
         controller, placing = self._controller, self._placing
         return (
             not placing.active
-            and placing.target is not None
+            and placing.torque is not None
             and controller.servo.view.state is ServoState.READY
             and not controller.servo.busy
         )
@@ -236,7 +239,7 @@ class PlaceView(TaskPage):
             servo.acknowledge()
         elif self._placing.stage is Stage.MEASURING:
             self._placing.next()
-        elif self._placing.complete:
+        elif self._placing.complete and not self._placing.backlash:
             self.points_wanted.emit()
             self.task_wanted.emit("Identify")
         else:
@@ -290,13 +293,17 @@ class PlaceView(TaskPage):
             self.go_button.setToolTip(_tip(shown, placing.stage))
             self.skip_button.setText(shown.skip)
             self.skip_button.setAccessibleName(shown.skip or "Skip")
-            for number, part in enumerate(self.steps):
+            steps = BACKLASH_STEPS if placing.backlash else STEPS
+            for number, (step, part) in enumerate(zip(steps, self.steps, strict=True)):
+                part.setText(f"{number + 1}  {step}")
                 restyle(part, "role", "title" if number == shown.step else "muted")
         self.note.setText(placing.note)
         self.note.setVisible(bool(placing.note))
         self.pendulum.show_bench(placing.bench)
         self.pendulum.set_hand(placing.hand.free)
-        sought = placing.target if placing.active else None
+        for part, filled in ((self.diagram, True), (self._placed, True), (self._curves, bool(self.boxes))):
+            part.setVisible(filled and not placing.backlash)
+        sought = placing.target if placing.active and not placing.backlash else None
         self.table.set_sought(sought)
         self._show_doubts()
         self._show_ranges()
@@ -348,13 +355,14 @@ class PlaceView(TaskPage):
     def _show_search(self) -> None:
         placing, view = self._placing, self._controller.servo.view
         torque = placing.bench.external_torque(view.position)
-        self.diagram.show_search(placing.target if self._holding else None, placing.best, torque)
+        target = placing.target if self._holding and not placing.backlash else None
+        self.diagram.show_search(target, placing.best, torque)
 
     def _show_ranges(self) -> None:
         placing, setup = self._placing, self._controller.setup
         found, falls = placing.known_range()
         expected = NO_RANGE
-        if placing.plan.model is not None and placing.target is not None:
+        if placing.plan.model is not None and placing.target is not None and not placing.backlash:
             expected = expected_angles(placing.plan.model, placing.bench, placing.target.torque)
         drawn = [tuple(sorted((setup.bench_angle(low), setup.bench_angle(high)))) for low, high in (found, expected)]
         brackets = [(setup.bench_angle(rest), setup.bench_angle(fell)) for rest, fell in zip(found, falls, strict=True)]
@@ -365,7 +373,7 @@ class PlaceView(TaskPage):
         measuring = placing.stage is Stage.MEASURING
         self.go_button.setEnabled(bool(shown and shown.primary) and not (shown and shown.skip))
         # Until it has fallen the hand moves the pendulum; then a key or this button captures where it rests.
-        by_hand = measuring and not placing.bracketed(placing.target)
+        by_hand = measuring and (placing.backlash or not placing.bracketed(placing.target))
         plain = by_hand or self._controller.servo.view.unready
         restyle(self.go_button, "kind", "" if plain else "primary")
         restyle(self.capture_button, "kind", "primary" if by_hand and not placing.auto else "")
@@ -373,7 +381,7 @@ class PlaceView(TaskPage):
         self.capture_button.setEnabled(measuring)
         self.release_button.setEnabled(self._holding)
         target = self.table.target(self.points.currentIndex())
-        chosen = target is not None and bool(self.points.selectionModel().selectedIndexes())
+        chosen = target is not None and not placing.backlash and bool(self.points.selectionModel().selectedIndexes())
         self.again_button.setEnabled(chosen and placing.stage in (Stage.IDLE, Stage.MEASURING))
         self.delete_button.setEnabled(chosen and placing.placed(target) is not None and not placing.obstacle)
 
@@ -393,7 +401,6 @@ class PlaceView(TaskPage):
             box.toggled.connect(lambda _: self._choose_models())
             self._curves.wide(box)
             self.boxes[entry.key] = box
-        self._curves.setVisible(bool(self.boxes))
         self._colour_boxes()
         self._draw_models()
         self._show_step()

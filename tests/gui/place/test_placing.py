@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from bench_gui.controller import Controller
+from bench_gui.headless.place.pushing import statement
 from bench_gui.headless.place.rests import Falls, RestFinder, Target
 from bench_gui.place.guidance import guidance
 from bench_gui.place.placing import Stage
@@ -26,6 +27,7 @@ from core.practice.placement import (
     suggest_torques,
 )
 from core.servo.catalogue import load_servo
+from core.servo.parameters import Parameter, ParameterSet
 from core.servo.shipped import load_model
 from drivers.recorder.link import EMERGENCY
 from drivers.recorder.run import LIVE_DTYPE, Phase
@@ -36,6 +38,7 @@ from tests.gui.mouse import drag_pendulum, see
 from tests.waiting import FAST, wait_until
 
 TRUTH = load_model("mx106", "m6")
+others = pytest.mark.exhaustive("one backlash shows the way of the mouse; `bench place` measures them all")
 MOUSE = 0.01
 """A mouse places the pendulum this finely [rad]."""
 
@@ -167,6 +170,68 @@ def test_the_fall_that_ends_the_search_is_no_fault(hands):
     assert hands.page.state.property("state") == "ready"
     hands.swing_out()
     hands.hold()  # nothing has to be acknowledged
+
+
+@pytest.mark.parametrize("degrees", [1.0, pytest.param(2.0, marks=others), pytest.param(0.0, marks=others)])
+def test_planted_backlash_is_measured_with_the_mouse(hands, tmp_path, degrees):
+    """Within a tenth, and two fifths of an encoder step; each push begins on the side that is asked for."""
+    placing, form, pendulum = hands.placing, hands.page.torque_form, hands.pendulum
+    term = replace(Parameter.of_term("backlash"), value=math.radians(degrees))
+    planted = replace(TRUTH, parameters=ParameterSet([*TRUTH.parameters.values(), term]))
+    (tmp_path / "true.json").write_text(planted.to_json_text(), "utf-8")
+    hands.controller.connecting.choose_servo(f"{FAST}&model={tmp_path / 'true.json'}")
+    hands.connect()
+    measure_backlash(hands)
+    assert (form.torques.isVisible(), hands.page.points.isVisible(), hands.page.diagram.isVisible()) == (False,) * 3
+    form.repeats.setValue(2)
+    hands.hold()
+    assert not form.measured.isEnabled()
+    button, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    QTest.mousePress(pendulum, button, keys, pendulum.mass.toPoint())
+    for count in range(8):
+        way = (1, -1)[count % 2]
+        assert ("larger" if way > 0 else "smaller") in hands.page.instruction.text()
+        if count == 1:
+            see(hands.qtbot, hands.controller.servo, 1.5)
+            assert len(placing.pushes.done) == 1, "it still leans on the other side"
+        QTest.mouseMove(pendulum, pendulum.point_at(0.4 * way, 1.1).toPoint())
+        hands.until(lambda count=count: len(placing.pushes.done) > count or bool(hands.problems))
+    QTest.mouseRelease(pendulum, button, keys, pendulum.mass.toPoint())
+    hands.until(lambda: placing.stage is Stage.IDLE)
+    found = placing.pushes.found
+    assert math.degrees(found.backlash) == pytest.approx(degrees, rel=0.1, abs=0.03)
+    assert f"Measured backlash: {statement(found)}" in hands.page.instruction.text()
+    low, high = placing.known_range()[0]
+    assert high - low == pytest.approx(found.backlash, abs=0.003)
+    assert (hands.problems, hands.controller.servo.view.fault) == ([], "")
+    assert hands.controller.library.session is None, "it needs no session"
+
+
+def test_backlash_is_captured_by_the_key_and_a_stop_switches_the_motor_off(hands):
+    placing = hands.placing
+    hands.connect()
+    measure_backlash(hands)
+    placing.set_auto(False)
+    hands.hold()
+    assert "Then press Space" in hands.page.instruction.text()
+    placing.capture()
+    assert "Push it and hold it still" in placing.note, "nobody pushes"
+    hands.pendulum.setFocus()
+    QTest.keyPress(hands.pendulum, Qt.Key.Key_Right)
+    hands.until(lambda: placing.level >= 1.0)
+    assert 0.0 < hands.controller.servo.hand.torque < 0.1, "it must not turn the motor"
+    hands.click(hands.page.capture_button)
+    assert placing.note == "Captured push 1 of 4."
+    hands.controller.recording.emergency_stop()
+    hands.until(lambda: placing.stage is Stage.IDLE)
+    assert hands.controller.servo.view.state is ServoState.FAULT
+    assert placing.pushes.found is None
+
+
+def measure_backlash(hands):
+    measured = hands.page.torque_form.measured
+    measured.setCurrentIndex(1)
+    measured.activated.emit(1)
 
 
 def blue(page):
