@@ -115,6 +115,7 @@ typedef struct {
   sb_real error;      /* that the law saw last [rad] */
   sb_real since;      /* time since it acted [s]; 0: it has not acted */
   int released;       /* 1: the torque was off */
+  sb_real slide;      /* speed of the motor relative to the load, set by the caller; 0 without backlash [rad/s] */
 } sb_state;
 
 /* The goal during a step: `first`, and `next` for the last `share` of it [rad, or the unit of another command]. */
@@ -315,7 +316,7 @@ static inline sb_bridge sb_coast_bridge(const sb_servo *servo, sb_real duty, sb_
 /* State of a servo at rest at a position [rad]. */
 static inline sb_state sb_at_rest(sb_real position) {
   const sb_state state = {position, SB_C(0), SB_C(0), SB_C(0), SB_C(0), SB_C(0), SB_C(0),
-                          SB_C(0),  SB_C(0), SB_C(0), SB_C(0), SB_C(0), 0};
+                          SB_C(0),  SB_C(0), SB_C(0), SB_C(0), SB_C(0), 0,       SB_C(0)};
   return state;
 }
 
@@ -419,7 +420,8 @@ static inline sb_real sb_duty(const sb_servo *servo, sb_real current, sb_real su
  * Goal, integral and output act with their means over the step. */
 static inline sb_real sb_motor_torque(const sb_servo *servo, sb_state *state, sb_goal goal, sb_real position,
                                       sb_real velocity, sb_real drive, sb_real supply, sb_real step) {
-  const sb_real emf = servo->torque_constant * velocity, beginning = position - SB_C(0.5) * step * velocity;
+  const sb_real emf = servo->torque_constant * (velocity + state->slide);
+  const sb_real beginning = position - SB_C(0.5) * step * velocity;
   const int on = drive > SB_C(0);
   /* In the previous step the output followed the velocity of its middle, not of its beginning. */
   const sb_real before = state->output - SB_C(0.5) * state->damping * (velocity - state->velocity);

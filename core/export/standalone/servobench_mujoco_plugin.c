@@ -12,6 +12,10 @@
  * new velocity, so its velocities lag half a step behind its positions. Therefore a command acts half a step later, and
  * budgets use the velocity half a step later. The engine integrates half of the velocity-dependent torque (viscous
  * friction, back-EMF, velocity gain) implicitly, as the joint's damping.
+ *
+ * Backlash is a second joint on the same body, named after the servo's with `_backlash` added; its limits are the teeth.
+ * The servo's own joint is then the motor's. The law sees the load, at the sum of both angles, and between the teeth the
+ * gears carry no load.
  */
 #define SERVOBENCH_DOUBLE
 #include "servobench_friction.h"
@@ -45,6 +49,7 @@ enum { KEPT = sizeof(kept) / sizeof(mjtNum) };
 typedef struct {
   sb_servo servo;
   int dof, position, goal, enable;
+  int play, play_position; /* of the backlash joint; -1 without one */
   int length; /* of the memory of commands */
   mjtNum step;
   kept next;
@@ -65,6 +70,19 @@ static int memory(const mjModel *m, int instance) {
 
 static int number_of_states(const mjModel *m, int instance) {
   return KEPT + 2 * memory(m, instance);
+}
+
+/* The joint on the same body with the name of a servo's joint and "_backlash"; -1 if there is none. */
+static int backlash_joint(const mjModel *m, int joint) {
+  const char *own = mj_id2name(m, mjOBJ_JOINT, joint), *name;
+  int i;
+  for (i = 0; own && i < m->njnt; i++) {
+    name = mj_id2name(m, mjOBJ_JOINT, i);
+    if (name && m->jnt_bodyid[i] == m->jnt_bodyid[joint] && !strncmp(name, own, strlen(own)) &&
+        !strcmp(name + strlen(own), "_backlash"))
+      return i;
+  }
+  return -1;
 }
 
 /* Read a servo from the model; return NULL, or the reason why it is unsuitable. */
@@ -105,6 +123,9 @@ static const char *fill(servo_data *s, const mjModel *m, int instance) {
   if (m->jnt_actfrclimited[joint]) return "its joint has an actuatorfrcrange";
   s->dof = m->jnt_dofadr[joint];
   s->position = m->jnt_qposadr[joint];
+  i = backlash_joint(m, joint);
+  s->play = i < 0 ? -1 : m->jnt_dofadr[i];
+  s->play_position = i < 0 ? -1 : m->jnt_qposadr[i];
   if (!(m->dof_frictionloss[s->dof] > 0)) return "its joint has no frictionloss; use the joint class of the export";
   if (m->opt.disableflags & (mjDSBL_FRICTIONLOSS | mjDSBL_EULERDAMP | mjDSBL_REFSAFE | mjDSBL_ACTUATION | mjDSBL_CONSTRAINT))
     return "frictionloss, eulerdamp, refsafe, actuation or constraints are switched off";
@@ -158,7 +179,8 @@ static int friction_row(const mjData *d, int dof) {
 static void compute(const mjModel *m, mjData *d, int instance, int capability) {
   servo_data *s = (servo_data *)d->plugin_data[instance];
   const mjtNum *state = d->plugin_state + m->plugin_stateadr[instance], *past = state + KEPT;
-  const mjtNum position = d->qpos[s->position], velocity = d->qvel[s->dof], implicit = m->dof_damping[s->dof];
+  const mjtNum position = d->qpos[s->position] + (s->play < 0 ? 0 : d->qpos[s->play_position]);
+  const mjtNum slide = s->play < 0 ? 0 : -d->qvel[s->play], velocity = d->qvel[s->dof], implicit = m->dof_damping[s->dof];
   const int row = friction_row(d, s->dof);
   kept *k = &s->next;
   sb_state servo;
@@ -183,8 +205,9 @@ static void compute(const mjModel *m, mjData *d, int instance, int capability) {
     goal = delayed(s, past, (int)k->head, s->commands[0], s->servo.delay);
     drive = delayed(s, past + s->length, (int)k->head, s->commands[1], s->servo.release_delay);
   }
+  servo.slide = slide;
   rate = velocity - k->before;
-  motor = sb_motor_torque(&s->servo, &servo, goal, position, velocity,
+  motor = sb_motor_torque(&s->servo, &servo, goal, position, velocity - slide,
                           drive.first + drive.share * (drive.next - drive.first), s->servo.supply_voltage, s->step);
   slope = servo.drag + s->servo.friction_viscous;
   budget = sb_friction_budget(&s->servo, motor - 0.5 * servo.drag * rate, k->external, velocity + 0.5 * rate) -
@@ -221,6 +244,7 @@ static void advance(const mjModel *m, mjData *d, int instance) {
   int i, which;
   s->next.external = d->qfrc_smooth[s->dof] - s->applied + m->dof_damping[s->dof] * s->next.before +
                      d->qfrc_constraint[s->dof] - (row >= 0 ? d->efc_force[row] : 0);
+  if (s->play >= 0 && d->qfrc_constraint[s->play] == 0) s->next.external = 0;
   s->next.head = fresh ? 0 : (mjtNum)(((int)s->next.head + 1) % s->length);
   for (which = 0; which < 2; which++) {
     for (i = 0; fresh && i < s->length; i++) past[which * s->length + i] = s->commands[which];

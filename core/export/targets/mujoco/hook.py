@@ -8,7 +8,6 @@ example.
 from __future__ import annotations
 
 import json
-import math
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,7 +24,15 @@ from core.export.protocol import held_commands, measured, rollout_of_files
 from core.export.references import GridRun, default_bench
 from core.export.servo_file import servo_text, standalone_text
 from core.export.targets.mujoco.actuators import bench_title
-from core.export.targets.mujoco.xml import joint_attributes, numbers, pendulum_element, pendulum_inertial, xml_text
+from core.export.targets.mujoco.xml import (
+    add_backlash,
+    backlash_notes,
+    joint_attributes,
+    numbers,
+    pendulum_element,
+    pendulum_inertial,
+    xml_text,
+)
 from core.servo.bench import Bench
 from core.servo.model import ServoModel
 from core.servo.settings import ServoSettings
@@ -71,7 +78,7 @@ def write_hook(model: ServoModel, folder: Path, options: ServoOptions) -> Export
         "Commands given for a step act half a step later on average, as with a servo that polls them.",
         "For torque off, pass `enable` 0 to `update`, per joint.",
         *bristle_notes(model, "`servos.reset()`"),
-        *_backlash_notes(model),
+        *backlash_notes(model, "`attach` sets its range, and `servos.reset()` lets loads lean on the teeth."),
     ]
     return exported(
         folder, model, "mujoco-hook", "MuJoCo with friction at run time", contents, meanings, notes, _usage(servo)
@@ -82,7 +89,7 @@ def pendulum_scene(name: str, model: ServoModel, bench: Bench, settings: ServoSe
     """Return the pendulum bench with a plain motor."""
     root = pendulum_element(name, model, bench, settings, timestep)
     _add_class(root, name, model)
-    _add_backlash(root, model)
+    add_backlash(root, model)
     ET.SubElement(ET.SubElement(root, "actuator"), "motor", name="servo", joint="servo")
     return root
 
@@ -111,30 +118,8 @@ def arm_example(name: str, model: ServoModel, bench: Bench, timestep: float) -> 
         shape = {"type": "capsule", "fromto": numbers(0.0, 0.0, 0.0, 0.0, 0.0, -length), "size": numbers(0.05 * length)}
         ET.SubElement(parent, "geom", shape | {"contype": "0", "conaffinity": "0"})
         ET.SubElement(actuators, "motor", name=joint, joint=joint)
-    _add_backlash(root, model)
+    add_backlash(root, model)
     return root
-
-
-def _backlash_notes(model: ServoModel) -> list[str]:
-    """Describe the joints of a servo with backlash; empty without."""
-    if not model.values.get("backlash"):
-        return []
-    return [
-        f"The backlash of {math.degrees(model.values['backlash']):.3g}° is a second joint on the same body, named "
-        "after the servo's joint with `_backlash` added, with the same type, axis and position; `attach` sets its "
-        "range. The load is at the sum of both angles, and `servos.reset()` lets it lean on the teeth by its weight."
-    ]
-
-
-def _add_backlash(root: ET.Element, model: ServoModel) -> None:
-    """Add a joint between motor and load to each joint of a servo with backlash; the program sets its range."""
-    if not model.values.get("backlash"):
-        return
-    for body in root.iter("body"):
-        joint = body.find("joint")
-        if joint is not None:
-            play = {"name": f"{joint.get('name')}_backlash", "axis": joint.get("axis", "0 0 1")}
-            body.insert(list(body).index(joint) + 1, ET.Element("joint", play))
 
 
 def check_hook(model: ServoModel, folder: Path, options: ServoOptions) -> Check:

@@ -24,7 +24,13 @@ from core.export.references import GridRun, default_bench
 from core.export.servo_file import COMMAND_NUMBERS, LATER_NUMBERS, NUMBERS, servo_numbers, standalone_text
 from core.export.targets.c_header import compiler
 from core.export.targets.mujoco.actuators import bench_title
-from core.export.targets.mujoco.xml import joint_attributes, pendulum_element, xml_text
+from core.export.targets.mujoco.xml import (
+    add_backlash,
+    backlash_notes,
+    joint_attributes,
+    pendulum_element,
+    xml_text,
+)
 from core.servo.bench import Bench
 from core.servo.model import ServoModel
 from core.servo.settings import ServoSettings
@@ -59,6 +65,7 @@ def write_plugin(model: ServoModel, folder: Path, options: ServoOptions) -> Expo
         "Commands given for a step act half a step later on average, as with a servo that polls them.",
         "The servo's state is part of the simulation state: `mj_copyData`, `mj_getState` and `mujoco.rollout` "
         "with several threads work as usual.",
+        *backlash_notes(model, "Copy it for the joints of your robot, and start with loads that lean on the teeth."),
     ]
     return exported(folder, model, "mujoco-plugin", "MuJoCo plugin", contents, meanings, notes, _usage(name, scene))
 
@@ -66,6 +73,7 @@ def write_plugin(model: ServoModel, folder: Path, options: ServoOptions) -> Expo
 def pendulum_scene(name: str, model: ServoModel, bench: Bench, settings: ServoSettings, timestep: float) -> ET.Element:
     """Return the pendulum bench with the servo as a plugin instance, with actuators for its goal and torque."""
     root = pendulum_element(name, model, bench, settings, timestep)
+    add_backlash(root, model)
     own = servo_numbers(model, settings)
     kt = own["torque_constant"]
     slope = kt * own["kv"] if own["law"] == "current" else kt * kt / own["resistance"]
@@ -112,8 +120,12 @@ def simulate_plugin(scene: Path, run: GridRun) -> NDArray[np.float64]:
         raise ExportError(f"{scene}: MuJoCo rejects it: {error}") from None
     commands = np.stack(held_commands(run, engine.opt.timestep), axis=1)
     positions = np.empty(len(commands))
+    if engine.nq > 1:
+        # A load with backlash leans on the teeth by its weight.
+        mujoco.mj_forward(engine, data)
+        data.qpos[:] = engine.jnt_range[1] if data.qfrc_bias[1] < 0.0 else engine.jnt_range[1][::-1]
     for k in range(len(commands)):
-        positions[k] = data.qpos[0]
+        positions[k] = data.qpos.sum()
         data.ctrl[:] = commands[k]
         mujoco.mj_step(engine, data)
     return positions
@@ -157,6 +169,7 @@ EXPORTER = Exporter(
     write=write_plugin,
     check=check_plugin,
     any_law=True,
+    backlash=True,
     engine="MuJoCo",
     package="mujoco",
     install="'servobench[mujoco]'",

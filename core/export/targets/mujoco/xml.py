@@ -52,6 +52,8 @@ SETUP_TEXT = "servobench"
 """Name of the scene's custom text that holds the settings and the bench of the export, as JSON."""
 BRISTLE_DEFLECTION = 1e-3
 """LuGre's deflection at the Coulomb friction [rad]: its bristles yield this much before the joint slides."""
+STIFF = "0.9999 0.9999 0.001 0.5 2"
+"""Impedance of constraints that yield as little as the engine allows."""
 _SMALLEST_INERTIA = 1e-9
 _NO_MOTOR = 1e-9
 """Torque constant of a passive actuator [N·m/A]."""
@@ -77,8 +79,35 @@ def joint_attributes(armature: float, damping: float, friction: float) -> dict[s
         "damping": numbers(damping),
         "frictionloss": numbers(friction),
         "solreffriction": "1e-05 1",
-        "solimpfriction": "0.9999 0.9999 0.001 0.5 2",
+        "solimpfriction": STIFF,
     }
+
+
+def add_backlash(root: ET.Element, model: ServoModel) -> None:
+    """Add a joint between motor and load to each joint of a servo with backlash; its limits are the teeth.
+
+    They are as stiff as the engine allows, and overdamped, since critical damping lets teeth rebound.
+    """
+    half = 0.5 * model.values.get("backlash", 0.0)
+    if not half:
+        return
+    teeth = {"limited": "true", "range": numbers(-half, half), "solreflimit": "1e-05 2", "solimplimit": STIFF}
+    for body in root.iter("body"):
+        joint = body.find("joint")
+        if joint is not None:
+            play = {"name": f"{joint.get('name')}_backlash", "axis": joint.get("axis", "0 0 1"), **teeth}
+            body.insert(list(body).index(joint) + 1, ET.Element("joint", play))
+
+
+def backlash_notes(model: ServoModel, more: str) -> list[str]:
+    """Describe the joints of a servo with backlash, and `more` about them; empty without."""
+    if not model.values.get("backlash"):
+        return []
+    return [
+        f"The backlash of {math.degrees(model.values['backlash']):.3g}° is a second joint on the same body, named "
+        "after the servo's joint with `_backlash` added, with the same type, axis and position. The load is at the "
+        f"sum of both angles. {more}"
+    ]
 
 
 def servo_element(name: str, model: ServoModel, settings: ServoSettings, timestep: float, syntax: str) -> ET.Element:
