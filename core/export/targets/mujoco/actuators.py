@@ -53,6 +53,13 @@ LUGRE_NOTE = (
 )
 
 
+BACKLASH_NOTE = (
+    "A second joint for the backlash would not help: MuJoCo's actuators feed back the angle of the joint they drive, "
+    "then that of the motor, but the servo measures the load, which would rest beside its goal by half of the "
+    "backlash. Export to `mujoco-hook` or `mujoco-plugin` for backlash."
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class MujocoOptions(ServoOptions):
     """Options of the export to MuJoCo."""
@@ -173,7 +180,8 @@ def _fidelity_notes(
     if approximation is None:
         return []
     lugre = [LUGRE_NOTE] if options.friction == "lugre" else []
-    return [*fit_notes(approximation, "MuJoCo", missing), *lugre]
+    backlash = [BACKLASH_NOTE] if "backlash" in missing else []
+    return [*fit_notes(approximation, "MuJoCo", missing), *backlash, *lugre]
 
 
 def _command_notes(model: ServoModel, settings: ServoSettings, options: MujocoOptions) -> list[str]:
