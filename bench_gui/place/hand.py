@@ -8,7 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject
 
-from bench_gui.headless.place.pushing import push_gently
+from bench_gui.headless.place.pushing import felt_bench, push_gently
 from bench_gui.state.servo_link import ServoLink, ServoView
 from core.servo.bench import Bench
 from drivers.recorder import Phase
@@ -47,7 +47,7 @@ class PendulumHand(QObject):
 
     @property
     def drawn(self) -> bool:
-        """True if the servo is simulated: only the drawn pendulum can be pushed."""
+        """True if the servo is simulated or emulated: only the drawn pendulum can be pushed."""
         return self._servo.hand is not None
 
     @property
@@ -85,7 +85,9 @@ class PendulumHand(QObject):
                 # Samples up to now were pushed the other way, even if they are read later.
                 self._servo.take_rows()
                 self.way = direction
-            push_gently(hand, direction * gentle, self._bench(), self._servo.view.position)
+            identity = self._servo.identity
+            bench = self._bench() if identity is None else felt_bench(self._bench(), identity.model)
+            push_gently(hand, direction * gentle, bench, self._servo.view.position)
         else:
             hand.torque = direction * PUSH_SHARE * self._bench().gravity_torque
 

@@ -68,15 +68,17 @@ def test_the_command_prints_and_stores_what_was_found(bench, tmp_path):
     assert len(points_from_json(Session.open(tmp_path / "s").document("placed_points"))) == 4
 
 
-@pytest.mark.parametrize("degrees", [0.0, 0.5, 1.0, 2.0])
-def test_planted_backlash_is_measured_within_a_tenth(bench, tmp_path, degrees):
-    model = load_model("mx106", "m6")
+@pytest.mark.parametrize(
+    ("name", "degrees"), [("mx106", 0.0), ("mx106", 0.5), ("mx106", 1.0), ("mx106", 2.0), ("xl330", 2.0)]
+)
+def test_planted_backlash_is_measured_within_a_tenth(bench, tmp_path, name, degrees):
+    model = load_model(name, "m6")
     term = replace(Parameter.of_term("backlash"), value=math.radians(degrees))
     planted = replace(model, parameters=ParameterSet([*model.parameters.values(), term]))
     (tmp_path / "true.json").write_text(planted.to_json_text(), "utf-8")
 
-    servo = f"simulated:mx106?model={tmp_path / 'true.json'}"
-    # Its weight is larger than the pushes, so the hand bears it.
+    servo = f"simulated:{name}?model={tmp_path / 'true.json'}"
+    # The load weighs more than its gears hold, so the hand bears it.
     pushed = ("place", "--servo", servo, "--mass", "1.5", "--fast", "--backlash")
     found = bench(*pushed, "--repeats", "2", "--json").data
 

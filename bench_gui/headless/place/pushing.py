@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from bench_gui.headless.place.measuring import SETTLE_LIMIT, Held, PlacementPlan, held_servo, known_model
+from bench_gui.headless.place.measuring import SETTLE_LIMIT, Held, PlacementPlan, held_servo
 from bench_gui.headless.place.rests import RestFinder
-from core.base.errors import InputError, ServoBenchError
+from core.base.errors import ServoBenchError
 from core.practice.backlash import MeasuredBacklash, Push, measure_backlash
 from core.servo.bench import Bench
+from core.servo.catalogue import load_servo
+from core.servo.shipped import nominal_model
 from drivers.simulated.hand import SharedHand
 
 SHARES = (0.3, 0.6)
@@ -128,7 +130,7 @@ def push_both_ways(
         pusher = (
             person(identity.position_step, plan.steady_time)
             if hand is None
-            else VirtualPusher(hand, finder, plan.bench)
+            else VirtualPusher(hand, finder, felt_bench(plan.bench, identity.model))
         )
         torques = plan.torques or (UNKNOWN if hand is None else gentle_torques(identity.model))
         pushes = Pushes(torques, plan.repeats, identity.position_step)
@@ -142,16 +144,15 @@ def push_both_ways(
 
 
 def gentle_torques(servo: str) -> tuple[float, ...]:
-    """Return torques that do not turn the motor of a simulated servo [N·m].
+    """Return torques that do not turn the motor of a simulated servo [N·m]."""
+    values = nominal_model(load_servo(servo)).values
+    return tuple(share * (values["friction_base"] + values.get("friction_stribeck", 0.0)) for share in SHARES)
 
-    Raises:
-        InputError: No shipped model states the friction of this servo.
-    """
-    model = known_model(servo)
-    if model is None:
-        raise InputError(f"no friction of {servo} is known: give torques below the friction of its gears")
-    at_rest = model.values["friction_base"] + model.values.get("friction_stribeck", 0.0)
-    return tuple(share * at_rest for share in SHARES)
+
+def felt_bench(bench: Bench, servo: str) -> Bench:
+    """Return a bench as a virtual hand feels it, which hangs at the zero of the simulated servo's shaft."""
+    zero = nominal_model(load_servo(servo)).values.get("q_offset", 0.0)
+    return replace(bench, angle_offset=bench.angle_offset + zero)
 
 
 def _rest(held: Held, pusher: Pusher, impatient: bool) -> float:

@@ -30,6 +30,7 @@ from core.servo.catalogue import load_servo
 from core.servo.parameters import Parameter, ParameterSet
 from core.servo.shipped import load_model
 from drivers.recorder.link import EMERGENCY
+from drivers.recorder.messages import HoldEnded
 from drivers.recorder.run import LIVE_DTYPE, Phase
 from drivers.servo import ServoIdentity, ServoState
 from sessions import Session
@@ -226,6 +227,34 @@ def test_backlash_is_captured_by_the_key_and_a_stop_switches_the_motor_off(hands
     hands.until(lambda: placing.stage is Stage.IDLE)
     assert hands.controller.servo.view.state is ServoState.FAULT
     assert placing.pushes.found is None
+
+
+def test_a_real_servo_holds_no_torque_and_only_the_key_captures(qapp, tmp_path, monkeypatch):
+    """A push each way, of unknown size; an end by speed is no fault and keeps what was found."""
+    monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
+    identity, held = ServoIdentity(model="mx106", title="MX-106", position_step=0.0015), []
+    monkeypatch.setattr(ServoLink, "identity", identity)
+    monkeypatch.setattr(ServoLink, "hand", None)
+    monkeypatch.setattr(ServoLink, "hold", lambda _, torque, __: held.append(torque))
+    monkeypatch.setattr(ServoLink, "end_hold", lambda _: held.append("end"))
+    controller = Controller("simulated:mx106")
+    servo, placing = controller.servo, controller.placing
+    monkeypatch.setattr(servo, "view", ServoView(state=ServoState.READY))
+    placing.set_backlash(True)
+    placing.hold()
+    assert held == [0.0]
+    for count, angle in enumerate((0.02, -0.01)):
+        rows = np.zeros(300, LIVE_DTYPE)
+        rows["clock"], rows["position"], rows["phase"] = 2.0 * count + 0.005 * np.arange(300), angle, Phase.HOLD
+        servo.rows.emit(rows)
+        assert len(placing.pushes.done) == count, "a hand may be moving it"
+        placing.capture()
+    assert held == [0.0, "end"]
+    assert placing.pushes.found.backlash == pytest.approx(0.03)
+    servo.hold_ended.emit(HoldEnded(exit_status="fell", reason=""))
+    assert placing.note == "It moved. It was fast, so the motor was switched off."
+    assert f"Measured backlash: {statement(placing.pushes.found)}" in guidance(placing, servo.view, "Space").text
+    controller.close()
 
 
 def measure_backlash(hands):
