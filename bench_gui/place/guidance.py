@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from bench_gui.headless.place.pushing import statement
+from bench_gui.headless.place.pushes import statement
 from bench_gui.place.placing import Placing, Stage
 from bench_gui.state.servo_link import ServoView
 from core.practice.placement import DRIVE

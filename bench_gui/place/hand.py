@@ -8,7 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject
 
-from bench_gui.headless.place.pushing import felt_bench, push_gently
+from bench_gui.headless.place.pushes import felt_bench, push_gently
 from bench_gui.state.servo_link import ServoLink, ServoView
 from core.servo.bench import Bench
 from drivers.recorder import Phase

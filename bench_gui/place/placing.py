@@ -15,7 +15,7 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
-from bench_gui.headless.place.pushing import UNKNOWN, Pushes, gentle_torques, statement
+from bench_gui.headless.place.pushes import UNKNOWN, Pushes, gentle_torques, statement
 from bench_gui.headless.place.rests import (
     HOLD_NAME,
     READINGS,

@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from bench_gui.controller import Controller
-from bench_gui.headless.place.pushing import statement
+from bench_gui.headless.place.pushes import statement
 from bench_gui.headless.place.rests import Falls, RestFinder, Target
 from bench_gui.place.guidance import guidance
 from bench_gui.place.placing import Stage

@@ -130,7 +130,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _measure_backlash(plan: PlacementPlan, quiet: bool, as_json: bool) -> int:
     """Measure and print the backlash."""
-    from bench_gui.headless.place.pushing import push_both_ways, statement
+    from bench_gui.headless.place.pushes import statement
+    from bench_gui.headless.place.pushing import push_both_ways
     from core.base.json_fields import plain
 
     def show(text: str) -> None:
