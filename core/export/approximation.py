@@ -112,7 +112,7 @@ def in_form(model: ServoModel, bench: Bench, form: Form) -> ServoModel:
     load = 0.5 * bench.gravity_torque
     scale = 0.5 * model.values.get("dtheta_stribeck", 1.0) + 0.5
     rest, slow, fast = friction_budget(
-        model.friction, model.values, load, -load, [0.0, scale, 4.0 * scale], model.quadratic_gate
+        model.friction, model.values, load, -load, [0.0, scale, 4.0 * scale], model.quadratic_gate, model.contact
     )
     viscous = max((fast - slow) / (3.0 * scale), 0.01 * slow / scale, 1e-6)
     base = max(float(slow - viscous * scale), 0.05 * float(slow), 1e-6)

@@ -13,7 +13,8 @@ drive. ("Highest" and "smallest" in section II-C refer to the magnitude against 
 mirrored. A τ_e along the motor is outside the diagram, and τ_m = 0 is the limit from above.
 
 Every model has a closed form. With m = |τ_m|, e = |τ_e| and opposing signs, K·τ_m − K'·τ_e = ±(K·m + K'·e), so no
-absolute value of eqs (7)–(10) changes its branch; M1–M5 are M6 with zeros (`lift_friction`). With s = exp(−|θ̇/v_s|^α),
+absolute value of eqs (7)–(10) changes its branch; M1–M5 are M6 with zeros (`lift_friction`). With the share s of
+the Stribeck terms (`stribeck_share`), exp(−|θ̇/v_s|^α) for a rigid contact,
 
     a₀ = K_v·|θ̇| + K_c + K_m·m + s·(K_c^s + K_m^s·m),   a₁ = K_e + s·K_e^s,   q = s·K_e^q,
 
@@ -112,7 +113,7 @@ class _Line:
 
 
 def _budget_line(model: ServoModel, motor_torque: Array, velocity: Array) -> _Line:
-    budget = budget_of_load(model.friction, model.values, velocity)
+    budget = budget_of_load(model.friction, model.values, velocity, model.contact)
     m = np.abs(motor_torque)
     at_rest = budget.at_rest + budget.motor_at_rest * m
     return _Line(

@@ -174,7 +174,7 @@ def feedforward(
     direction = np.tanh((v + preview * a) / smoothing)
     needed = (row[Slot.INERTIA] + row[Slot.ARMATURE]) * a - te
     lowest, highest = _torque_range(model.control.kernel_law, row, settings.supply_voltage, v)
-    budget = budget_of_load(model.friction, model.values, v)
+    budget = budget_of_load(model.friction, model.values, v, model.contact)
     opposing = model.quadratic_gate == "opposing"
     torque, saturated = _solve(budget, opposing, needed, direction, te, lowest, highest)
     output = _output(model.control.kernel_law, row, settings.supply_voltage, torque, v)

@@ -78,6 +78,20 @@ def friction_parameters(model: str, torque_scale: float, speed_scale: float, con
     return list(parameters.values())
 
 
+def stribeck_share(values: Mapping[str, float], speed: ArrayLike, contact: str = "rigid") -> NDArray[np.float64]:
+    """Return the share of the Stribeck terms that is left at a speed.
+
+    It is exp(−s^α) of s = |v|/v_s (seed 004, eq. 6), and 1/(1 + s) with the rational contact (seed 001, eq. 33).
+
+    Args:
+        values: Values by parameter name.
+        speed: Speed without sign [rad/s].
+        contact: Contact, see `core.servo.terms.CONTACTS`.
+    """
+    s = np.asarray(speed, dtype=np.float64) / values["dtheta_stribeck"]
+    return 1.0 / (1.0 + s) if require_contact(contact) == "elastoplastic_rational" else np.exp(-(s ** values["alpha"]))
+
+
 def steepest_fall(alpha: ArrayLike) -> NDArray[np.float64]:
     """Return the largest slope of 1 − exp(−s^α): 1 at α = 1, infinite below (eqs 14 and 31 of seed 001)."""
     exponent = np.asarray(alpha, dtype=np.float64)
@@ -164,7 +178,9 @@ class BudgetOfLoad:
     """Quadratic coefficient of the external torque [1/(N·m)]."""
 
 
-def budget_of_load(model: str, values: Mapping[str, float], velocity: ArrayLike) -> BudgetOfLoad:
+def budget_of_load(
+    model: str, values: Mapping[str, float], velocity: ArrayLike, contact: str = "rigid"
+) -> BudgetOfLoad:
     """Return the budget of M1–M6 at speeds [rad/s] as a function of the torques; values by parameter name."""
     p: Mapping[str, float] = {"dtheta_stribeck": 1.0, "alpha": 1.0} | lift_friction(values, model, RICHEST)
     speed = np.abs(np.asarray(velocity, dtype=np.float64))
@@ -172,7 +188,7 @@ def budget_of_load(model: str, values: Mapping[str, float], velocity: ArrayLike)
         sliding=p["friction_viscous"] * speed + p["friction_base"],
         motor=p["load_friction_motor"],
         external=p["load_friction_external"],
-        stribeck=np.exp(-((speed / p["dtheta_stribeck"]) ** p["alpha"])),
+        stribeck=stribeck_share(p, speed, contact),
         at_rest=p["friction_stribeck"],
         motor_at_rest=p["load_friction_motor_stribeck"],
         external_at_rest=p["load_friction_external_stribeck"],
@@ -188,6 +204,7 @@ def friction_budget(
     external_torque: ArrayLike,
     velocity: ArrayLike,
     quadratic_gate: QuadraticGate = "larger_torque",
+    contact: str = "rigid",
 ) -> NDArray[np.float64]:
     """Return the friction budget τ_f^m of M1–M6 [N·m] (seed 004, eqs 3, 6, 7, 8, 9, 10).
 
@@ -198,9 +215,10 @@ def friction_budget(
         external_torque: External torque [N·m].
         velocity: Speed [rad/s].
         quadratic_gate: Reading of the quadratic term, see QUADRATIC_GATES.
+        contact: Contact, which determines how the Stribeck terms fall with the speed, see `stribeck_share`.
 
     Raises:
-        ModelError: The model or the gate is unknown.
+        ModelError: The model, the gate or the contact is unknown.
     """
     terms = FRICTION_TERMS[require_friction_model(model)]
     if quadratic_gate not in QUADRATIC_GATES:
@@ -216,7 +234,7 @@ def friction_budget(
         budget = budget + np.abs(p["load_friction_motor"] * tm - p["load_friction_external"] * te)
     if "friction_stribeck" not in terms:
         return budget
-    stribeck = np.exp(-((speed / p["dtheta_stribeck"]) ** p["alpha"]))
+    stribeck = stribeck_share(p, speed, contact)
     at_rest = p["friction_stribeck"] + 0.0 * budget
     if "load_friction_stribeck" in terms:
         at_rest = at_rest + p["load_friction_stribeck"] * np.abs(tm - te)

@@ -24,6 +24,7 @@ from core.practice.diagram import (
 )
 from core.servo.catalogue import servos
 from core.servo.friction import QUADRATIC_GATES, friction_budget
+from core.servo.model import with_contact
 from core.servo.shipped import load_model, shipped_models
 from core.servo.terms import FRICTION_MODELS
 from tests.core.conftest import catalogue_model
@@ -106,6 +107,14 @@ def test_shipped_models_spend_their_budget_on_both_boundaries(servo, friction):
         np.testing.assert_allclose(np.abs(motor[some] + boundary[some]), used, rtol=1e-9)
     held = np.isfinite(diagram.drive) & (motor > 0)
     assert np.all(diagram.backdrive[held] <= diagram.drive[held])
+
+
+def test_a_rational_contact_has_its_own_fall_with_the_speed():
+    model = with_contact(load_model("mx106", "m2"), "elastoplastic_rational")
+    speed = 2.0 * model.values["dtheta_stribeck"]
+    expected = friction_budget("m2", model.values, 2.0, -1.0, speed, contact=model.contact)
+    assert 2.0 + drive_torque(model, 2.0, speed) == pytest.approx(expected)
+    assert expected > 1.01 * friction_budget("m2", model.values, 2.0, -1.0, speed)
 
 
 def shares(friction):

@@ -24,6 +24,7 @@ from core.practice.feedforward import (
 )
 from core.servo.bench import Bench
 from core.servo.friction import QUADRATIC_GATES, friction_budget
+from core.servo.model import with_contact
 from core.servo.shipped import load_model
 from core.servo.terms import FRICTION_MODELS
 from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model, settings_for
@@ -71,6 +72,13 @@ class TestEquation:
             residual = tm - found.direction * budget - (model.values["armature"] * a - te)
             assert np.abs(residual[exact]).max() < TO_ROUNDING
             assert found.friction_torque[exact] == pytest.approx((found.direction * budget)[exact], abs=TO_ROUNDING)
+
+    def test_friction_falls_with_the_speed_as_the_contact_says(self):
+        model = with_contact(catalogue_model("mx106", "m2"), "elastoplastic_rational")
+        v = 2.0 * model.values["dtheta_stribeck"]
+        found = asked(model, v, 0.0, 0.0)
+        budget = friction_budget("m2", model.values, 0.0, 0.0, v, contact=model.contact)
+        assert found.motor_torque == pytest.approx(found.direction * budget)
 
     @pytest.mark.parametrize("gate", QUADRATIC_GATES)
     def test_where_q_jumps_over_the_answer_it_is_the_jump(self, gate):

@@ -15,6 +15,7 @@ from core.kernel.layout import Slot
 from core.kernel.mechanics import friction_budget as kernel_budget
 from core.servo.friction import (
     QUADRATIC_GATES,
+    budget_of_load,
     friction_budget,
     friction_parameters,
     lift_friction,
@@ -91,6 +92,20 @@ def test_quadratic_term_in_both_readings(motor, external, quadratic, opposing):
     assert friction_budget("m6", VALUES, motor, external, 0.0) - without == pytest.approx(quadratic)
     gated = friction_budget("m6", VALUES, motor, external, 0.0, "opposing")
     assert gated - without == pytest.approx(opposing)
+
+
+def test_the_rational_contact_has_another_share_of_the_stribeck_terms():
+    """1/(1 + s) of s = |v|/v_s (Cisneros et al., eq. 33), for both forms of the budget."""
+    at_rest, fast = (friction_budget("m4", VALUES | {"friction_viscous": 0.0}, TM, TE, v) for v in (0.0, 1e12))
+    expected = fast + (at_rest - fast) / (1.0 + SPEED / VALUES["dtheta_stribeck"])
+    values = VALUES | {"friction_viscous": 0.0}
+    for speed in (SPEED, -SPEED):
+        rational = friction_budget("m4", values, TM, TE, speed, contact="elastoplastic_rational")
+        assert rational == pytest.approx(expected, rel=1e-12)
+        elastic = friction_budget("m4", values, TM, TE, speed, contact="elastoplastic")
+        assert elastic == friction_budget("m4", values, TM, TE, speed)
+    share = budget_of_load("m4", values, SPEED, "elastoplastic_rational").stribeck
+    assert share == pytest.approx(1.0 / (1.0 + SPEED / VALUES["dtheta_stribeck"]))
 
 
 def test_unknown_names_are_refused():

@@ -87,7 +87,9 @@ def torque_residual(
     missing = inertia * (acceleration - savitzky_golay(predicted, length, 2))
     turned = replace(run, channels={**run.channels, "position": measured + model.values.get("q_offset", 0.0)})
     external = turned.external_torque
-    budget = friction_budget(model.friction, model.values, motor, external, velocity, model.quadratic_gate)
+    budget = friction_budget(
+        model.friction, model.values, motor, external, velocity, model.quadratic_gate, model.contact
+    )
     moving = np.abs(velocity) > MOVING * model.spec.no_load_speed
     half = length // 2
     moving[:half] = moving[len(moving) - half :] = False
