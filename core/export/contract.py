@@ -100,6 +100,8 @@ class ExportResult(Tabular):
     """Things the target cannot represent or does differently, as in the README; the first says what it cannot."""
     approximated: bool = False
     """True if the target cannot hold the model, so that the files describe the nearest servo it can hold."""
+    contact: str = ""
+    """Written contact if it is not that of the model which was given to the exporter."""
 
     def heading(self) -> str:
         """Return the folder, and that the files are not checked."""

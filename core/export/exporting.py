@@ -73,7 +73,8 @@ def export_model(
     with tempfile.TemporaryDirectory() as place:
         aside = Path(place)
         result = exporter.write(held, aside, chosen)
-        first = [fidelity(model, held.contact, exporter.backlash)] if drives and not result.approximated else []
+        faithful = drives and not result.approximated
+        first = [fidelity(model, result.contact or held.contact, exporter.backlash)] if faithful else []
         notes = command_notes(model)
         if drives:
             notes += [*zero_notes(model), *gain_notes(model, settings), *step_notes(model, bench, settings)]

@@ -17,7 +17,7 @@ from core.export.references import SAMPLE, bench_grid, command_scale, converged_
 from core.practice.reach import REACH, fitted_to, lacks
 from core.servo.actuator import COMMANDS, FAST_DECAY
 from core.servo.bench import Bench
-from core.servo.model import ServoModel
+from core.servo.model import RATIONAL_WIDTH, ServoModel
 from core.servo.settings import ServoSettings
 from core.servo.terms import CONTACT_TITLES
 
@@ -102,18 +102,29 @@ def fidelity(model: ServoModel, contact: str, backlash: bool) -> str:
         contact: The written contact.
         backlash: True if the target can hold backlash.
     """
-    lost: list[str] = []
-    if contact != model.contact:
-        lost.append(
-            f"The model's contact is {CONTACT_TITLES[model.contact].lower()} and is written as a rigid one: friction "
-            "no longer yields before it slips."
-        )
+    lost = rigid_notes(model) if contact != model.contact else []
     if not backlash and model.values.get("backlash"):
         lost.append(
             f"The model's backlash of {math.degrees(model.values['backlash']):.3g}° is left out: the load moves with "
             "the motor at once."
         )
     return " ".join([*lost, "Everything else is computed as identified."]) if lost else AS_IDENTIFIED
+
+
+def rigid_notes(model: ServoModel) -> list[str]:
+    """State what is lost where a model's contact is written as a rigid one; empty if it is rigid."""
+    if model.contact == "rigid":
+        return []
+    notes = [
+        f"The model's contact is {CONTACT_TITLES[model.contact].lower()} and is written as a rigid one: friction "
+        "no longer yields before it slips."
+    ]
+    if model.contact == "elastoplastic_rational" and "dtheta_stribeck" in model.values:
+        notes.append(
+            f"An exponential replaces the rational fall with the speed, with {RATIONAL_WIDTH:g} times the Stribeck "
+            "velocity, at which the two are closest."
+        )
+    return notes
 
 
 def lead_note(timestep: float) -> str:

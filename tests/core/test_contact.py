@@ -18,7 +18,7 @@ from core.motion.trajectories import make_trajectory
 from core.servo.bench import Bench
 from core.servo.catalogue import load_servo
 from core.servo.friction import friction_parameters, needed_damping
-from core.servo.model import ServoModel, model_to_bam, with_contact
+from core.servo.model import RATIONAL_WIDTH, ServoModel, model_to_bam, with_contact
 from core.servo.shipped import load_model
 from core.servo.terms import CONTACTS, FRICTION_TERMS
 from tests.core.budget_law import law_of_budget
@@ -150,7 +150,8 @@ def test_a_file_keeps_the_contact_and_rigid_files_stay_what_they_were(tmp_path):
         again = ServoModel.from_json_text(model.to_json_text())
         assert again == model
         assert again.to_json()["version"] == 2
-        assert with_contact(again, "rigid") == rigid
+        speed = rigid.values["dtheta_stribeck"] * (RATIONAL_WIDTH if contact == "elastoplastic_rational" else 1.0)
+        assert with_contact(again, "rigid") == rigid.with_values({"dtheta_stribeck": speed})
     unnamed = replace(rigid, name="")
     assert (unnamed.title, with_contact(unnamed, "elastoplastic").title) == ("mx106 M4", "mx106 M4 elastoplastic")
     with pytest.raises(ModelError, match="no elastoplastic contact"):
@@ -252,3 +253,16 @@ def test_a_joint_that_breaks_away_within_a_step_converges_regularly():
     ratios = errors[:-1] / errors[1:]
     assert ratios.min() > 2.5, ratios
     assert ratios.max() < 5.0, ratios
+
+
+def test_the_stribeck_velocity_of_a_rational_contact_is_the_closest_for_an_exponential():
+    """Least squares over the speeds up to 2.4·v_s."""
+    s = np.linspace(0.0, 2.4, 1001)
+    widths = RATIONAL_WIDTH * np.array([0.98, 1.0, 1.02])
+    errors = [float(np.square(1.0 / (1.0 + s) - np.exp(-s / width)).mean()) for width in widths]
+    assert errors[1] == min(errors)
+    rational = with_contact(load_model("mx106", "m2"), "elastoplastic_rational")
+    for contact in CONTACTS:
+        kept = 1.0 if contact == "elastoplastic_rational" else RATIONAL_WIDTH
+        found = with_contact(rational, contact).values["dtheta_stribeck"]
+        assert found == pytest.approx(kept * rational.values["dtheta_stribeck"])

@@ -19,6 +19,7 @@ from core.base.errors import ExportError
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported
 from core.export.drives.carrying import Carried, compared, mean_magnitudes
 from core.export.files import require_written, slug
+from core.export.notes import rigid_notes
 from core.export.protocol import conditions
 from core.export.references import GridRun, default_bench, own_motion
 from core.motion.simulation import Motion
@@ -60,6 +61,7 @@ def write_bam(model: ServoModel, folder: Path, options: BamOptions) -> ExportRes
         *([f"Left out because the format has no key: {', '.join(lost)}."] if lost else []),
         "Rhoban/bam simulates with its own integrator and a rigid contact, and counts the quadratic term only where "
         f"the torques oppose. The check compares its motion at {step} ms with the model's own.",
+        *rigid_notes(model),
         f"The format has no bounds, units, provenance, integrator or time step. These values were identified with "
         f"{model.integration}.",
         "Its code, not this file, holds the control law and its constants. Compare them with this model's: "

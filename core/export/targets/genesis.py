@@ -21,7 +21,7 @@ import json
 import math
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -82,11 +82,12 @@ def write_genesis(model: ServoModel, folder: Path, options: GenesisOptions) -> E
     name = slug(model.title)
     scene, numbers = f"{name}.genesis.xml", _numbers_file(name, options)
     if options.drive == "servo":
-        held = with_contact(model, "rigid")
-        text, how, fitted = servo_text(held, settings), list(_SERVO_NOTES), []
+        contact = "rigid"
+        text, how, fitted = servo_text(with_contact(model, contact), settings), list(_SERVO_NOTES), []
     else:
         if settings.ki > 0.0:
             raise ExportError("export to genesis: its own drive has no integral gain; leave ki at 0")
+        contact = model.contact
         drive, fitted = _plain(model, bench, settings)
         text, how = drive_text(drive | zero_number(model)), [*fitted, lead_note(options.timestep), *_PLAIN_NOTES]
     contents = {
@@ -107,7 +108,8 @@ def write_genesis(model: ServoModel, folder: Path, options: GenesisOptions) -> E
         settings_note(model, settings),
     ]
     usage = _usage(numbers, scene, options.drive)
-    return exported(folder, model, "genesis", "Genesis", contents, meanings, notes, usage, approximated=bool(fitted))
+    result = exported(folder, model, "genesis", "Genesis", contents, meanings, notes, usage, approximated=bool(fitted))
+    return replace(result, contact=contact)
 
 
 def _plain(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[dict[str, float], list[str]]:

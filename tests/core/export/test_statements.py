@@ -10,7 +10,7 @@ from bench_gui.cli import main
 from core.export import approximation, check_export, export_model, exporters
 from core.export.files import NOT_CHECKED, README
 from core.export.servo_file import servo_text
-from core.servo.model import with_contact
+from core.servo.model import RATIONAL_WIDTH, with_contact
 from core.servo.shipped import load_model
 from tests.core.conftest import catalogue_model
 
@@ -43,6 +43,18 @@ def test_nothing_is_claimed_of_a_motion_before_a_check(tmp_path, target):
     assert NOT_CHECKED in readme
     assert not FIGURE.search("\n".join(own))
     assert "not checked" in result.heading()
+
+
+@pytest.mark.parametrize("target", ["genesis", "bam", "drake", "mujoco-plugin", "pybullet", "webots"])
+def test_a_rational_contact_written_as_a_rigid_one_is_stated(tmp_path, target):
+    """So is the Stribeck velocity, which is then another number; neither where the contact is written as it is."""
+    model = with_contact(load_model("mx106", "m2"), "elastoplastic_rational")
+    notes = " ".join(export_model(model, target, tmp_path / "it").notes)
+    assert "contact is elastoplastic, rational and is written as a rigid one" in notes
+    assert f"with {RATIONAL_WIDTH:g} times the Stribeck velocity" in notes
+    assert AS_IDENTIFIED not in notes
+    for kept in (load_model("mx106", "m2"), with_contact(load_model("mx106", "m1"), "elastoplastic_rational")):
+        assert "times the Stribeck velocity" not in " ".join(export_model(kept, target, tmp_path / kept.friction).notes)
 
 
 def test_only_the_check_gives_a_figure_and_it_is_the_same_everywhere(tmp_path, capsys):
