@@ -68,10 +68,12 @@ LOAD_CHANNELS = (
     Channel("load_cosine", "N·m", "torque of gravity against the joint per cosine of its angle"),
     Channel("load_torque", "N·m", "torque on the joint from the motion of the other joints"),
 )
-"""Channels of a joint in a robot whose other joints move, all or none of them; they take the place of the bench."""
+"""Channels of a joint in a robot whose other joints move, all or none of them; they take the place of the bench.
 
-CHANNELS = (*RECORDED_CHANNELS, *COMMAND_CHANNELS, *LOAD_CHANNELS)
-"""Every channel that a run may hold."""
+They are computed from the motion of the robot and are not stored."""
+
+CHANNELS = (*RECORDED_CHANNELS, *COMMAND_CHANNELS)
+"""Every channel that a stored run may hold."""
 
 REQUIRED_CHANNELS = ("time", "goal_position", "torque_enable", "position")
 
@@ -83,9 +85,9 @@ MOTOR_CHANNELS = ("current", "duty_cycle")
 
 FIT_CHANNELS = (
     "time", "command_time", "goal_position", "torque_enable", "position", "velocity", "supply_voltage",
-    *(channel.name for channel in (*COMMAND_CHANNELS, *LOAD_CHANNELS)),
+    *(channel.name for channel in COMMAND_CHANNELS),
 )  # fmt: skip
-"""Channels that an identification uses."""
+"""Stored channels that an identification uses."""
 
 READ_CHANNELS = (*FIT_CHANNELS, *MOTOR_CHANNELS)
 """Channels that are read for an identification, which may take a measured one for the command."""
@@ -126,7 +128,7 @@ class Recording(Tabular):
     bench: Bench
     settings: ServoSettings
     channels: Mapping[str, NDArray[Any]]
-    """Arrays (n,) by channel name, see CHANNELS; only channels with data are present."""
+    """Arrays (n,) by channel name, see CHANNELS and LOAD_CHANNELS; only channels with data are present."""
     provenance: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Origin of the run: source file, creator, start time, exit status, uid, git revision."""
     unread: tuple[str, ...] = ()
@@ -264,10 +266,10 @@ class Recording(Tabular):
 
     @property
     def content_sha256(self) -> str:
-        """Hash of everything a fit reads: FIT_CHANNELS, trajectory, bench and settings, but not id or provenance."""
+        """Hash of everything a fit reads: channels, trajectory, bench and settings, but not id or provenance."""
         header = json.dumps([self.trajectory, self.bench.to_json(), self.settings.to_json()], sort_keys=True)
         digest = hashlib.sha256(header.encode())
-        for name in FIT_CHANNELS:
+        for name in (*FIT_CHANNELS, *(channel.name for channel in LOAD_CHANNELS)):
             if name in self.channels:
                 digest.update(name.encode())
                 digest.update(np.ascontiguousarray(self.channels[name], dtype=np.float64).data)
