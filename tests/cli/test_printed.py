@@ -190,7 +190,11 @@ def test_crossvalidate(printed, stub, session) -> None:
         folds=[Of(label="kp 1"), Of(label="kp 2")],
         skipped=[("mass", "one mass")],
         stopped=True,
-        choice=Of(best=variants[1], text="M2 it is", chosen=Of(friction="m2", command_path=("command_delay",))),
+        choice=Of(
+            best=variants[1],
+            text="M2 it is",
+            chosen=Of(friction="m2", contact="rigid", command_path=("command_delay",)),
+        ),
         error=lambda v: number(0.001 + shift[v.name], 0.002 + shift[v.name]),
         difference=lambda v, best: number(0.003 + shift[v.name] - shift[best.name], 0.004 + shift[v.name]),
         fit=lambda v, fold: number((0.005 if fold.label == "kp 1" else 0.006) + shift[v.name]),
