@@ -320,11 +320,14 @@ class TestArguments:
 
     @pytest.mark.parametrize(("path", "searched"), [(None, "both"), (True, "on"), (False, "off")])
     def test_of_a_cross_validation(self, reach, session, place, path, searched):
-        target = "sessions.results.crossvalidating.run_crossvalidation"
+        target, added = (
+            "sessions.results.crossvalidating.run_crossvalidation",
+            () if path is False else ("elastoplastic",),
+        )
         given = reach(target, sb.cross_validate, session, "m2, m4", by="kp, unit", command_path=path, servo="mx64",
-                      additions="elastoplastic", output=place / "kept", **OPTIONS)  # fmt: skip
+                      additions=added, output=place / "kept", **OPTIONS)  # fmt: skip
         question = given["question"]
-        assert question.additions == ("elastoplastic",)
+        assert question.additions == added
         assert (question.by, question.command_path) == (("kp", "unit"), searched)
         assert (question.request.servo, question.request.models) == ("mx64", ("m2", "m4"))
         assert {name: getattr(question.request, name) for name in OPTIONS} == OPTIONS

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.base.errors import IdentificationError
+from core.base.errors import IdentificationError, InputError
 from core.document.table import Tabular
 from core.identification.choice.model_choice import CrossValidation, FoldFit
 from core.identification.choice.repeatability import FloorRow, repeatability
@@ -56,6 +56,10 @@ class Question:
     """Also fit the chosen model to each single value and test it on the others."""
     terms: bool = False
     """Also leave out each term of the chosen model in turn."""
+
+    def __post_init__(self) -> None:
+        if self.additions and True not in COMMAND_PATHS[self.command_path]:
+            raise InputError("contacts and terms are added beside the command path; fit models with it, too")
 
     def searches(self) -> dict[str, Any]:
         """Return the settings that searches depend on; stored searches with the same settings are reused."""

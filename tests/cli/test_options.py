@@ -150,14 +150,14 @@ def test_the_papers_protocol_is_one_choice(reach, session, tmp_path) -> None:
 
 
 def test_crossvalidate(reach, session, tmp_path) -> None:
-    words = ["crossvalidate", session, *CHOSEN, "--by", "kp,mass", "--models", "m2,m4", "--command-path", "off",
+    words = ["crossvalidate", session, *CHOSEN, "--by", "kp,mass", "--models", "m2,m4", "--command-path", "on",
              "--command-path-terms", "command_delay,supply_sag", "--trials", "77", "--contact", "elastoplastic",
              "--prior", "30", "--seed", "5", "--most-training-runs", "2", "--transfer", "--term-costs",
              "--additions", "output_offset,elastoplastic", "-o", tmp_path]  # fmt: skip
     given = reach("sessions.results.crossvalidating.run_crossvalidation", *words)
     question = given["question"]
     differs(question)
-    assert (question.by, question.command_path, question.most_training_runs) == (("kp", "mass"), "off", 2)
+    assert (question.by, question.command_path, question.most_training_runs) == (("kp", "mass"), "on", 2)
     assert question.additions == ("output_offset", "elastoplastic")
     assert question.request == IdentificationRequest(
         servo="xl330", models=("m2", "m4"), command_path=("command_delay", "supply_sag"), contact="elastoplastic",

@@ -59,10 +59,8 @@ def all_variants(
     wanted = request if request.command_path != plain else request.settled(COMMAND_PATH_TERMS)
     path = suited(wanted, recordings).command_path
     usual = Variant(friction=models[-1], command_path=path, contact=request.contact)
-    return (
-        *(replace(usual, friction=model, command_path=terms) for terms in (plain, path) for model in models),
-        *(_with(usual, name) for name in added),
-    )
+    variants = [replace(usual, friction=model, command_path=terms) for terms in (plain, path) for model in models]
+    return tuple(dict.fromkeys([*variants, *(_with(usual, name) for name in added)]))
 
 
 def _with(variant: Variant, name: str) -> Variant:

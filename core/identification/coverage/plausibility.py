@@ -19,7 +19,7 @@ import numpy as np
 
 from core.identification.coverage.doubts import REMEDIES, HeaderDoubt
 from core.identification.coverage.findings import Finding, Severity, named_runs
-from core.identification.runs.conditions import held_by_duty_cycle, measured_gain_ratios
+from core.identification.runs.conditions import MOST_DUTY, held_by_duty_cycle, measured_gain_ratios
 from core.motion.recording import Recording
 from core.motion.supply import supply_alternation
 from core.servo.model import ServoModel
@@ -169,6 +169,12 @@ def _reference(model: ServoModel) -> tuple[dict[str, float], float]:
 
 def gain_findings(model: ServoModel, recordings: Sequence[Recording]) -> list[Finding]:
     """Return a finding on a gain ratio that the logged duty cycle shows: held by the fit, contradicted or unusual."""
+    largest = {run.id: duty for run in recordings if (duty := _largest_duty(run)) > MOST_DUTY}
+    if largest:
+        some, most = named_runs([*largest], len(recordings)), max(largest.values())
+        text = f"the duty cycle of {some} reaches {most:.3g}, and 1 is all"
+        remedy = "import it in its own unit, such as per cent; no fit uses it"
+        return [Finding(kind="gain", severity="warning", runs=(*largest,), text=text, remedy=remedy)]
     ratios = measured_gain_ratios(recordings)
     if not ratios:
         return []
@@ -190,6 +196,11 @@ def gain_findings(model: ServoModel, recordings: Sequence[Recording]) -> list[Fi
         text = f"{seen} shows a gain ratio of {ratio:.2f}, the model has {term.value:.2f}, for which k_t and R make up"
         found.append(finding("note", text, f"freeze error_gain_ratio at {ratio:.3g}"))
     return found
+
+
+def _largest_duty(run: Recording) -> float:
+    duty = run.channels.get("duty_cycle", np.zeros(1))
+    return float(np.abs(duty[np.isfinite(duty)]).max(initial=0.0))
 
 
 def _held_findings(model: ServoModel, recordings: Sequence[Recording], seen: str) -> list[Finding]:

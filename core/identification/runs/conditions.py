@@ -47,6 +47,9 @@ SAME_GAIN, NOMINAL_GAIN = 0.03, 0.02
 """Largest relative distance of the quartiles of the gain ratios of one servo's runs, and the distance from 1 within
 which the ratio is 1: a digital control law has no scatter."""
 
+MOST_DUTY = 5.0
+"""Logged duty cycle beyond which it is surely in another unit than shares of the supply, and shows no gain."""
+
 ASKED, FEWEST_AT_LIMIT, SAME_LIMIT = 1.1, 20, 0.015
 """Multiple of the largest duty cycle for which the law must ask, the fewest such samples that show a limit of the
 output, and the smallest relative distance from the nominal limit that counts."""
@@ -170,6 +173,8 @@ def _asked_and_measured(run: Recording) -> tuple[Array, Array] | None:
     if duty is None or run.command.kind != "position" or law.law != "voltage" or not proportional:
         return None
     driven = run.torque_enable & np.isfinite(duty)
+    if np.abs(duty[driven]).max(initial=0.0) > MOST_DUTY:
+        return None
     return settings.kp * law.error_gain * (run.goal - run.position)[driven], duty[driven]
 
 

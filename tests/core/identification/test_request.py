@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from core.base.errors import IdentificationError
+from core.identification.coverage.plausibility import gain_findings
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.options import COARSEST_GRID, options_of
 from core.identification.request import search_template, tunable_parameters
@@ -323,6 +324,15 @@ def test_the_usual_command_path_has_no_sag_where_a_supply_was_measured(measured,
 def with_channels(runs, **made):
     """Channels of the runs, each made from a run."""
     return [replace(run, channels={**run.channels, **{n: make(run) for n, make in made.items()}}) for run in runs]
+
+
+def test_a_duty_cycle_in_another_unit_is_named_and_holds_nothing() -> None:
+    """In per cent the gain ratio would be 100."""
+    runs = with_channels(recordings(), duty_cycle=lambda run: 100.0 * duty(run))
+    assert held_terms(replace(SMALL, command_path=COMMAND_PATH_TERMS), runs) == {}
+    (found,) = gain_findings(load_model("mx106", "m6"), runs)
+    assert "and 1 is all" in found.text
+    assert "per cent" in found.remedy
 
 
 def volts(run, drop=1.5, offset=0.0):
