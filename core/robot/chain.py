@@ -56,7 +56,7 @@ class Chain:
         """
         self._mujoco: Any = mujoco_engine()
         self.file = Path(file)
-        self._model = model = self._load()
+        self._model = model = read_robot(file).compile()
         kinds = self._mujoco.mjtJoint
         if kinds.mjJNT_FREE in model.jnt_type.tolist():
             raise InputError(f"{self.file}: its base is free; only robots with a fixed base are supported")
@@ -70,22 +70,6 @@ class Chain:
         self._data = self._mujoco.MjData(model)
         self._address = {model.joint(k).name: (int(model.jnt_qposadr[k]), int(model.jnt_dofadr[k])) for k in hinges}
         self.joints = tuple(self._joint(k) for k in hinges)
-
-    def _load(self) -> Any:
-        try:
-            text = self.file.read_text("utf-8")
-            root = ET.fromstring(text)
-        except (OSError, ValueError, ET.ParseError) as error:
-            raise InputError(f"{self.file}: cannot be read ({error})") from None
-        try:
-            if root.tag != "robot":
-                return self._mujoco.MjModel.from_xml_path(str(self.file))
-            for link in [root, *root.iter("link")]:
-                for child in [each for each in link if each.tag in NOT_DYNAMIC]:
-                    link.remove(child)
-            return self._mujoco.MjModel.from_xml_string(ET.tostring(root, "unicode"))
-        except ValueError as error:
-            raise InputError(f"{self.file}: no robot that MuJoCo can read ({error})") from None
 
     def _joint(self, k: int) -> Joint:
         model = self._model
@@ -137,6 +121,32 @@ class Chain:
             found[:, k, 2] = weight * cosine - turned * sine
             found[:, k, 3] = inertia * a + weight - whole
         return found
+
+
+def read_robot(file: Path | str) -> Any:
+    """Read a URDF or MJCF file that compiles, as MuJoCo's `MjSpec`; a URDF without its meshes.
+
+    Raises:
+        InputError: The file cannot be read.
+        ExportError: MuJoCo is not installed.
+    """
+    mujoco: Any = mujoco_engine()
+    try:
+        root = ET.fromstring(Path(file).read_text("utf-8"))
+    except (OSError, ValueError, ET.ParseError) as error:
+        raise InputError(f"{file}: cannot be read ({error})") from None
+    try:
+        if root.tag == "robot":
+            for link in [root, *root.iter("link")]:
+                for child in [each for each in link if each.tag in NOT_DYNAMIC]:
+                    link.remove(child)
+            spec = mujoco.MjSpec.from_string(ET.tostring(root, "unicode"))
+        else:
+            spec = mujoco.MjSpec.from_file(str(file))
+        spec.compile()
+    except ValueError as error:
+        raise InputError(f"{file}: no robot that MuJoCo can read ({error})") from None
+    return spec
 
 
 def derivatives(time: Array, positions: Array) -> tuple[Array, Array]:

@@ -1,0 +1,82 @@
+"""A whole robot in MuJoCo with servos on its joints moves as each of its joints in the bench's own simulation."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.base.errors import ExportError
+from core.motion.recording import LOAD_CHANNELS, Recording
+from core.motion.simulation import simulate_recording
+from core.servo.bench import Bench
+from core.servo.model import build_model, with_contact
+from core.servo.shipped import load_model
+
+pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+
+from core.robot.arm import JointServo, robot_text, simulate_robot
+from core.robot.chain import Chain
+from tests.core.robot.test_chain import ARM, NAMES
+
+MODEL = load_model("sts3215", "m6")
+SETTINGS = MODEL.default_settings(16.0)
+OLD_SERVOS = "</worldbody><actuator><position joint='b' kp='9'/><position joint='c' kp='9'/></actuator></mujoco>"
+
+
+@pytest.fixture
+def file(tmp_path):
+    file = tmp_path / "arm.xml"
+    file.write_text(ARM.replace("</worldbody></mujoco>", OLD_SERVOS))
+    return file
+
+
+def servo(contact="rigid", **values):
+    return JointServo(model=with_contact(MODEL, contact).with_values(values), settings=SETTINGS)
+
+
+@pytest.mark.parametrize("contact", ["rigid", "elastoplastic_rational"])
+def test_the_whole_robot_moves_as_each_joint_below_the_load_of_the_others(file, contact):
+    time = np.arange(0.0, 3.0, 0.01)
+    goals = 0.6 * np.sin(np.outer(time, [2.0, 1.3, 2.7]) + [0.0, 1.0, 2.0])
+    servos = {name: servo(contact, q_offset=0.01 * k) for k, name in enumerate(NAMES)}
+    moved = simulate_robot(file, servos, NAMES, time, goals, np.broadcast_to(goals[0], goals.shape))
+    offsets = np.array([0.0, 0.01, 0.02])
+    loads = Chain(file).loads(NAMES, time, moved + offsets)
+    for j, name in enumerate(NAMES):
+        columns = dict(zip((channel.name for channel in LOAD_CHANNELS), loads[j].T, strict=True))
+        measured = {
+            "time": time,
+            "goal_position": goals[:, j],
+            "position": moved[:, j],
+            "torque_enable": np.ones(len(time)),
+        }
+        run = Recording(
+            id=name, trajectory="", bench=Bench(mass=0.0, length=0.0), settings=SETTINGS, channels=measured | columns
+        )
+        alone = simulate_recording(replace(servos[name].model, dt=0.0025), run)
+        apart = np.abs(np.interp(time, alone.time, alone.position) - moved[:, j])
+        assert apart.mean() < 2e-3  # accelerations are smoothed
+        led = simulate_robot(file, {name: servos[name]}, NAMES, time, goals, moved)
+        np.testing.assert_array_equal(
+            np.delete(led, j, axis=1)[1:-1].round(9), np.delete(moved, j, axis=1)[1:-1].round(9)
+        )
+        assert np.abs(led[:, j] - moved[:, j]).mean() < 2e-3
+
+
+def test_a_joint_keeps_nothing_of_its_file_and_the_others_all(file):
+    import mujoco
+
+    loose = JointServo(model=build_model("sts3215", "m1", command_path=("backlash",)), settings=SETTINGS)
+    model = mujoco.MjModel.from_xml_string(robot_text(file, {"a": servo(), "b": loose}, 0.001))
+    assert model.opt.timestep == 0.001
+    assert [model.actuator(k).name for k in range(model.nu)] == ["", "a", "b"]
+    (dof,) = model.joint("a").dofadr
+    assert model.dof_armature[dof] == pytest.approx(MODEL.values["armature"], rel=1e-5)
+    assert model.dof_damping[dof] == model.dof_frictionloss[dof] == 0.0
+    assert model.joint("b_backlash").bodyid == model.joint("b").bodyid
+    assert model.joint("a").range == pytest.approx([-np.pi / 2, np.pi / 2], rel=1e-5)
+
+
+def test_an_unknown_joint_is_named(file):
+    with pytest.raises(ExportError, match="no joint 'elbow'"):
+        robot_text(file, {"elbow": servo()})
