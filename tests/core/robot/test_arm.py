@@ -37,7 +37,7 @@ def servo(contact="rigid", **values):
 @pytest.mark.parametrize("contact", ["rigid", "elastoplastic_rational"])
 def test_the_whole_robot_moves_as_each_joint_below_the_load_of_the_others(file, contact):
     time = np.arange(0.0, 3.0, 0.01)
-    goals = 0.6 * np.sin(np.outer(time, [2.0, 1.3, 2.7]) + [0.0, 1.0, 2.0])
+    goals = 0.6 * np.sin(np.outer(time, [2.0, 1.3, 2.7]) + np.arange(3.0))
     servos = {name: servo(contact, q_offset=0.01 * k) for k, name in enumerate(NAMES)}
     moved = simulate_robot(file, servos, NAMES, time, goals, np.broadcast_to(goals[0], goals.shape))
     offsets = np.array([0.0, 0.01, 0.02])
