@@ -15,6 +15,7 @@ from core.base.errors import ExportError
 from core.export.programs import mujoco_engine, program
 from core.export.servo_file import servo_text
 from core.robot.chain import derivatives, read_robot
+from core.servo.bench import Bench
 from core.servo.model import ServoModel
 from core.servo.settings import ServoSettings
 
@@ -30,6 +31,8 @@ class JointServo:
 
     model: ServoModel
     settings: ServoSettings
+    bench: Bench | None = None
+    """Pendulum as heavy as the joint's load; None for one that suits the servo."""
 
     @property
     def text(self) -> str:

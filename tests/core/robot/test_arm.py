@@ -1,11 +1,13 @@
 """A whole robot in MuJoCo with servos on its joints moves as each of its joints in the bench's own simulation."""
 
+import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from core.base.errors import ExportError
+from core.export.programs import program
 from core.motion.recording import LOAD_CHANNELS, Recording
 from core.motion.simulation import simulate_recording
 from core.servo.bench import Bench
@@ -16,6 +18,7 @@ pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
 from core.robot.arm import JointServo, robot_text, simulate_robot
 from core.robot.chain import Chain
+from core.robot.exporting import export_robot
 from tests.core.robot.test_chain import ARM, NAMES
 
 MODEL = load_model("sts3215", "m6")
@@ -80,3 +83,59 @@ def test_a_joint_keeps_nothing_of_its_file_and_the_others_all(file):
 def test_an_unknown_joint_is_named(file):
     with pytest.raises(ExportError, match="no joint 'elbow'"):
         robot_text(file, {"elbow": servo()})
+
+
+def exported(file, target, folder, **options):
+    servos = {name: JointServo(model=build_model("sts3215", "m1"), settings=SETTINGS) for name in NAMES}
+    return servos, {path.name for path in export_robot(file, servos, target, folder, **options)}
+
+
+def test_exports_to_mujoco_move_alike(file, tmp_path):
+    """The engine's own actuators hold M1; the program at run time holds everything."""
+    import mujoco
+
+    servos, files = exported(file, "mujoco-hook", tmp_path / "hook")
+    assert {"robot.xml", "a.servo.json", "servobench_mujoco.py"} <= files
+    exported(file, "mujoco", tmp_path / "native")
+    time = np.arange(0.0, 2.0, 0.02)
+    goals = 0.5 * np.sin(np.outer(time, [2.0, 1.3, 2.7]))
+    hook = mujoco.MjModel.from_xml_path(str(tmp_path / "hook" / "robot.xml"))
+    data = mujoco.MjData(hook)
+    program("servobench_mujoco").attach(hook, data, {name: tmp_path / f"hook/{name}.servo.json" for name in NAMES})
+    expected = simulate_robot(file, servos, NAMES, time, goals, 0.0 * goals)
+    native = mujoco.MjModel.from_xml_path(str(tmp_path / "native" / "robot.xml"))
+    native.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_LIMIT
+    data, moved = mujoco.MjData(native), []
+    for goal in goals:
+        moved.append(data.qpos.copy())
+        data.ctrl[[native.actuator(name).id for name in NAMES]] = goal
+        mujoco.mj_step(native, data, round(0.02 / native.opt.timestep))
+    assert np.abs(np.array(moved) - expected).mean() < 3e-3
+    assert np.abs(expected).mean() > 0.05
+
+
+URDF = """<?xml version="1.0"?>
+<robot name="r"><!-- mine --><link name="base"/><link name="arm"><inertial><mass value="0.5"/>
+<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="a" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>
+<limit lower="-1" upper="1" effort="99" velocity="99"/></joint></robot>"""
+
+
+def test_a_urdf_keeps_all_but_friction_and_limits(file, tmp_path):
+    robot = tmp_path / "robot.urdf"
+    robot.write_text(URDF)
+    servo = JointServo(model=build_model("sts3215", "m1"), settings=SETTINGS)
+    export_robot(robot, {"a": servo}, "urdf", tmp_path / "out")
+    written = (tmp_path / "out" / "robot.urdf").read_text()
+    (joint,) = ET.fromstring(written).iter("joint")
+    assert "<!-- mine -->" in written
+    assert joint.find("limit").attrib.items() >= {"lower": "-1", "upper": "1"}.items()
+    assert float(joint.find("limit").get("effort")) < 99.0
+    assert float(joint.find("dynamics").get("friction")) > 0.0
+    with pytest.raises(ExportError, match="not a URDF"):
+        exported(file, "urdf", tmp_path / "other")
+    (tmp_path / "out" / "robot.urdf").write_text("mine")
+    with pytest.raises(ExportError, match="exists and differs"):
+        export_robot(robot, {"a": servo}, "urdf", tmp_path / "out")
+    export_robot(robot, {"a": servo}, "urdf", tmp_path / "out", force=True)
+    assert (tmp_path / "out" / "robot.urdf").read_text() == written
