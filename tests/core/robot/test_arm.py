@@ -125,7 +125,11 @@ def test_a_urdf_keeps_all_but_friction_and_limits(file, tmp_path):
     robot = tmp_path / "robot.urdf"
     robot.write_text(URDF)
     servo = JointServo(model=build_model("sts3215", "m1"), settings=SETTINGS)
-    export_robot(robot, {"a": servo}, "urdf", tmp_path / "out")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "robot.urdf").write_text("mine")
+    with pytest.raises(ExportError, match="exists and differs"):
+        export_robot(robot, {"a": servo}, "urdf", tmp_path / "out")
+    export_robot(robot, {"a": servo}, "urdf", tmp_path / "out", force=True)
     written = (tmp_path / "out" / "robot.urdf").read_text()
     (joint,) = ET.fromstring(written).iter("joint")
     assert "<!-- mine -->" in written
@@ -134,8 +138,3 @@ def test_a_urdf_keeps_all_but_friction_and_limits(file, tmp_path):
     assert float(joint.find("dynamics").get("friction")) > 0.0
     with pytest.raises(ExportError, match="not a URDF"):
         exported(file, "urdf", tmp_path / "other")
-    (tmp_path / "out" / "robot.urdf").write_text("mine")
-    with pytest.raises(ExportError, match="exists and differs"):
-        export_robot(robot, {"a": servo}, "urdf", tmp_path / "out")
-    export_robot(robot, {"a": servo}, "urdf", tmp_path / "out", force=True)
-    assert (tmp_path / "out" / "robot.urdf").read_text() == written
