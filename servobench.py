@@ -335,7 +335,7 @@ def import_logs(
     session: str | Path | Session,
     *,
     columns: str = "", from_name: str = "", where: Mapping[str, object] | None = None, split_by: str = "",
-    goal_shift: int | Literal["auto"] = 0, calibration: str | Path | None = None,
+    joints: str | None = None, goal_shift: int | Literal["auto"] = 0, calibration: str | Path | None = None,
     servo: str | Path | ServoSpec | None = None, mass: float | None = None, length: float | None = None,
     arm_mass: float | None = None, angle_offset: float | None = None,
     kp: float | None = None, ki: float | None = None, kd: float | None = None, damping: float | None = None,
@@ -354,6 +354,8 @@ def import_logs(
             "{trajectory}_m{mass}_l{length}_kp{kp}".
         where: Values of columns that the rows must have, e.g. {"id": 3}.
         split_by: Column of whose values each makes a run, e.g. "episode_index".
+        joints: Joints of a robot to import, "NAME,NAME" or "OLD=NEW" as in the robot's file, or "all"; `columns` then
+            has "{joint}" where the names of their columns differ. They are identified with `bench robot identify`.
         goal_shift: Rows by which goals are moved, e.g. -1 if each is logged one row late. "auto": the shift of -2 to 2
             rows that clearly explains more than none.
         calibration: LeRobot's calibration file, for goals and positions from -100 to 100; it replaces their units.
@@ -387,6 +389,7 @@ def import_logs(
     from sessions.importers import TableImport
     from sessions.importers.columns import parse_columns
     from sessions.importers.datasets import read_calibration
+    from sessions.importers.joints import parse_joints
     from sessions.importers.names import FACTS
 
     given["servo"] = None if servo is None else load_servo(servo).name
@@ -398,6 +401,7 @@ def import_logs(
         name_pattern=from_name,
         where=chosen,
         split_by=split_by,
+        joints=None if joints is None else parse_joints(joints),
         goal_shift=goal_shift,
         calibration=read_calibration(Path(calibration)) if calibration else {},
     )

@@ -109,6 +109,7 @@ class TestSignatures:
             "from_name",
             "where",
             "split_by",
+            "joints",
             "goal_shift",
             "calibration",
             "progress",
@@ -284,15 +285,16 @@ class TestArguments:
 
     def test_of_an_import(self, reach, place):
         given = reach("sessions.import_paths", sb.import_logs, "a.csv", place / "lab", columns="time=t:ms",
-                      from_name="{trajectory}", where={"id": 3}, split_by="episode", goal_shift=-1, calibration=None,
-                      servo="MX-64", mass=0.3, length=0.2, arm_mass=0.0, angle_offset=0.1, kp=9.0, ki=1.0, kd=2.0,
-                      damping=None, supply_voltage=11.0, trajectory=None)  # fmt: skip
+                      from_name="{trajectory}", where={"id": 3}, split_by="episode", joints="a=b", goal_shift=-1,
+                      calibration=None, servo="MX-64", mass=0.3, length=0.2, arm_mass=0.0, angle_offset=0.1, kp=9.0,
+                      ki=1.0, kd=2.0, damping=None, supply_voltage=11.0, trajectory=None)  # fmt: skip
         paths, session, _, tables = given.values()
         assert (paths, session) == (["a.csv"], place / "lab")
         assert tables.facts == {"servo": "mx64", "mass": 0.3, "length": 0.2, "arm_mass": 0.0, "angle_offset": 0.1,
                                 "kp": 9.0, "ki": 1.0, "kd": 2.0, "supply_voltage": 11.0}  # fmt: skip
         assert tables.name_pattern == "{trajectory}"
         assert (tables.where, tables.split_by, tables.goal_shift) == ({"id": "3"}, "episode", -1)
+        assert tables.joints == {"a": "b"}
         assert [(column.name, column.unit) for column in tables.columns.values()] == [("t", "ms")]
 
     def test_of_a_simulation(self, reach, session):

@@ -92,6 +92,9 @@ FIT_CHANNELS = (
 READ_CHANNELS = (*FIT_CHANNELS, *MOTOR_CHANNELS)
 """Channels that are read for an identification, which may take a measured one for the command."""
 
+JOINT, MOTION = "joint", "motion"
+"""Entries of the provenance of a joint's run: its name in the robot, and the motion that all joints made together."""
+
 STATUS_WORDS = {"success": "complete", "abort": "aborted", "fail": "failed", "crashed": "recovered"}
 """Displayed word for each way a run can end, by its stored name."""
 
@@ -156,7 +159,8 @@ class Recording(Tabular):
         command = (
             f"kp {self.settings.kp:g}" if self.command.kind == "position" else f"commanded by {self.command.words}"
         )
-        load = f"{self.bench.mass:g} kg at {self.bench.length:g} m"
+        pendulum = f"{self.bench.mass:g} kg at {self.bench.length:g} m"
+        load = f"joint {self.joint} of a robot" if self.joint else pendulum
         return f"{self.id}, {self.settings.servo}, {load}, {command}, {self.samples} samples, {self.duration:.1f} s"
 
     def columns(self) -> Mapping[str, NDArray[Any]]:
@@ -210,6 +214,11 @@ class Recording(Tabular):
         if LOAD_CHANNELS[0].name not in self.channels:
             return None
         return np.column_stack([self.channels[channel.name] for channel in LOAD_CHANNELS])
+
+    @property
+    def joint(self) -> str:
+        """Joint of a robot that moved, by its name; empty for a pendulum."""
+        return str(self.provenance.get(JOINT, ""))
 
     @property
     def external_torque(self) -> Array:
@@ -276,10 +285,11 @@ class Recording(Tabular):
         return digest.hexdigest()
 
     def conditions(self) -> dict[str, str | float]:
-        """Return the conditions that a split or a table may group runs by; actuator and preset only if set."""
+        """Return the conditions that a split or a table may group runs by; of an actuator or a robot only if set."""
         of_actuator = {
             name: value for name in ("actuator", "preset") if (value := getattr(self.settings, name)) is not None
         }
+        of_robot = {name: str(self.provenance[name]) for name in (JOINT, MOTION) if name in self.provenance}
         return {
             "trajectory": self.trajectory,
             "mass": self.bench.mass,
@@ -291,6 +301,7 @@ class Recording(Tabular):
             "supply_voltage": self.settings.supply_voltage,
             "servo": self.settings.servo,
             **of_actuator,
+            **of_robot,
         }
 
     def trimmed(self, begin: float | None = None, end: float | None = None) -> Recording:
@@ -370,6 +381,20 @@ class Recording(Tabular):
             channels=channels,
             provenance=self.provenance,
         )
+
+
+def require_loads(*recordings: Recording) -> None:
+    """Check that the load of each run is known: that of a robot's joint is computed from the robot's file.
+
+    Raises:
+        InputError: One is not, so that nothing can be simulated or fitted.
+    """
+    for run in recordings:
+        if run.joint and run.load is None:
+            raise InputError(
+                f"recording {run.id} is of the joint {run.joint} of a robot, whose load depends on the other joints: "
+                "use bench robot identify or bench robot evaluate, with the robot's file"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from core.base.arrays import Array
 from core.base.errors import ModelError
 from core.kernel.layout import Load, Slot
 from core.kernel.rollout import OUTPUTS, SINCE, STATE, history_steps, initial_state, rollout_kernel
-from core.motion.recording import Recording
+from core.motion.recording import Recording, require_loads
 from core.motion.smoothing import savitzky_golay
 from core.motion.supply import supply_of
 from core.motion.trajectories import Trajectory
@@ -209,8 +209,9 @@ def on_grid(recording: Recording, dt: float | None = None) -> tuple[Recording, f
         dt: Time step [s]. None: that of the recording, see `sampling_step`.
 
     Raises:
-        InputError: The time step is not possible.
+        InputError: The time step is not possible, or the load is not known.
     """
+    require_loads(recording)
     own = sampling_step(recording)
     step = own if dt is None else dt
     regular = np.allclose(np.diff(recording.time), step, rtol=1e-3, atol=0.0)

@@ -159,7 +159,7 @@ def _suspects(
 ) -> dict[Path, list[Misread]]:
     """Return what explains more than the tables among the sources as they were read, see `misread`."""
     of = [(path, run) for path, found in runs.items() if is_table(path) for run in found]
-    of = [(path, run) for path, run in of if run.provenance.get("format") == "table"]
+    of = [(path, run) for path, run in of if run.provenance.get("format") == "table" and not run.joint]
     suspects: dict[Path, list[Misread]] = {}
     if of and look is None:
         from core.identification.misread import misread as look
@@ -201,10 +201,10 @@ class _Known:
     """Recordings seen so far, by their content; the name of the motion does not count as content."""
 
     def __init__(self, session: Session | None) -> None:
-        self._labels: dict[str, str] = {}
+        self._labels: dict[tuple[str, str], str] = {}  # by content and joint: joints at rest are alike
         self._trajectories: dict[str, set[str]] = {}
         for run in session.runs() if session is not None else ():
-            self._labels[run.content_sha256] = f"run {run.id}"
+            self._labels[run.content_sha256, run.joint] = f"run {run.id}"
             self._trajectories.setdefault(run.sha256, set()).add(run.trajectory)
 
     def take(self, recordings: Iterable[Recording], file: str) -> tuple[list[Recording], list[str]]:
@@ -213,11 +213,11 @@ class _Known:
         skipped: list[str] = []
         for recording in recordings:
             names = self._trajectories.setdefault(recording_sha256(recording)[0], set())
-            contents = [recording_sha256(replace(recording, trajectory=name))[1] for name in names]
+            contents = [(recording_sha256(replace(recording, trajectory=name))[1], recording.joint) for name in names]
             label = next((self._labels[content] for content in contents if content in self._labels), None)
             if label is None:
                 names.add(recording.trajectory)
-                self._labels[recording_sha256(recording)[1]] = file
+                self._labels[recording_sha256(recording)[1], recording.joint] = file
                 fresh.append(recording)
             else:
                 skipped.append(f"same content as {label}")

@@ -263,7 +263,7 @@ def guess_columns(table: Table) -> dict[str, Column]:
         if not column.unit:
             known = "turn/s" if channel.endswith("velocity") else "turn"
             turns = re.split(r"[./]", column.name)[-1] in IN_TURNS
-            found[channel] = Column(column.name, known if turns else _likely_unit(channel, values[channel], angles))
+            found[channel] = Column(column.name, known if turns else likely_unit(channel, values[channel], angles))
     # A drive that logs the goals of all its loops is commanded by the outermost one that changes.
     goals = sorted((c for c in GOALS.values() if c in found), key=lambda goal: len(set(values[goal])) < 2)
     return {channel: found[channel] for channel in SI_UNITS if channel in found and channel not in goals[1:]}
@@ -333,7 +333,7 @@ def _all_numbers(table: Table, column: str) -> NDArray[np.float64]:
     return values[np.isfinite(values)] if values.dtype.kind != "M" else np.array([])
 
 
-def _likely_unit(channel: str, values: NDArray[np.float64], angles: Sequence[NDArray[np.float64]]) -> str:
+def likely_unit(channel: str, values: NDArray[np.float64], angles: Sequence[NDArray[np.float64]]) -> str:
     """Return a unit that fits these numbers; empty for the SI unit."""
     largest = float(np.abs(values).max(initial=0.0))
     match SI_UNITS[channel]:

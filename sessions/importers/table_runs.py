@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from core.base.errors import InputError
 from core.base.words import counted
-from core.motion.recording import Recording
+from core.motion.recording import JOINT, MOTION, Recording
 from core.motion.refresh import rates_in_words
 from core.motion.trajectories import canonical_name
 from core.servo.actuator import COMMANDS
@@ -38,6 +38,7 @@ from sessions.importers.columns import (
     units_of,
 )
 from sessions.importers.datasets import Dataset, calibrated
+from sessions.importers.joints import guess_joint_columns, joint_columns
 from sessions.importers.kinds import UnknownTableError
 from sessions.importers.names import FACTS, FIELD, facts_from_name, stem
 from sessions.importers.plausible import check_plausible
@@ -48,6 +49,9 @@ from sessions.strict_json import MAX_MAGNITUDE, name, number
 
 REQUIRED_FACTS = {"servo": "SERVO", "mass": "KG", "length": "M", "kp": "P"}
 """Facts without a default, and the placeholder for their value in a command."""
+
+NO_PENDULUM = {"mass": 0.0, "length": 0.0}
+"""Facts in place of the bench for a joint of a robot."""
 
 MOST_SHOWN = 12
 """Number of columns that a message names."""
@@ -72,6 +76,10 @@ class TableImport:
     """
     calibration: Mapping[str, Column] = field(default_factory=dict[str, Column])
     """Unit of goals and positions by motor, see `sessions.importers.datasets.read_calibration`."""
+    joints: Mapping[str, str] | None = None
+    """Joints of a robot that the tables hold, see `sessions.importers.joints`; None for a pendulum."""
+    joint: str = ""
+    """Joint of a robot that the columns are of, whose load is not stated; empty for a pendulum."""
     name_pattern: str = ""
     """Pattern of file names without endings, e.g. "{trajectory}_m{mass}_kp{kp}", with fields of FACTS."""
 
@@ -122,6 +130,8 @@ def read_runs(table: Table, path: Path, request: TableImport) -> list[Recording]
         UnknownTableError: if the request has no columns.
         InputError: for an invalid table.
     """
+    if request.joints is not None:
+        return _of_robot(table, path, request, request.joints)
     if not request.columns:
         raise unknown_table(table)
     shift = 0 if request.goal_shift == "auto" else request.goal_shift
@@ -142,6 +152,8 @@ def read_runs(table: Table, path: Path, request: TableImport) -> list[Recording]
         check_keys(table, used, count)
     noted += [f"{table.note} left out"] if table.note else []
     noted += [f"{doubt}: check --servo"] if doubt else []
+    origin = {"format": "table", "source_file": name_of_file(path.name), "columns": columns_text(columns)}
+    origin |= {"goal_shift": shift} if shift else {}
     recordings: list[Recording] = []
     refused: dict[str, str] = {}
     for key, rows in groups(table, count, request.where, request.split_by):
@@ -158,9 +170,10 @@ def read_runs(table: Table, path: Path, request: TableImport) -> list[Recording]
         except InputError as error:
             raise InputError(f"{run}{error}") from None
         title = stem(path) + (f"-{key}" if key else "")
+        of_robot = {JOINT: request.joint, MOTION: title} if request.joint else {}
         rates = rates_in_words(channels["time"], channels["position"], channels[GOAL], "command_time" in channels)
         still = [] if np.ptp(channels["position"]) else ["the position is the same in all rows"]
-        notes = [*noted, *unusual, *left_out, *turned, *rates, *still]
+        notes = [*noted, *([] if of_robot else [*unusual, *still]), *left_out, *turned, *rates]
         channels[goal] = channels.pop(GOAL)
         recordings.append(
             Recording(
@@ -169,16 +182,27 @@ def read_runs(table: Table, path: Path, request: TableImport) -> list[Recording]
                 bench=bench,
                 settings=settings,
                 channels={channel: channels[channel] for channel in CHANNEL_DTYPES if channel in channels},
-                provenance={
-                    "format": "table",
-                    "source_file": name_of_file(path.name),
-                    "columns": columns_text(columns),
-                    **({"goal_shift": shift} if shift else {}),
-                    **({"left_out": "; ".join(notes)} if notes else {}),
-                },
+                provenance={**origin, **of_robot, **({"left_out": "; ".join(notes)} if notes else {})},
             )
         )
     return _noting(recordings, refused)
+
+
+def _of_robot(table: Table, path: Path, request: TableImport, joints: Mapping[str, str]) -> list[Recording]:
+    """Read the runs of all joints; their load is computed from the robot's file when they are identified."""
+    columns = request.columns or guess_joint_columns(table)
+    if not columns:
+        raise unknown_table(table)
+    if stated := [fact for fact in request.facts if FACTS[fact] == "bench"]:
+        raise InputError(f"the load on a joint comes from the robot's file: leave out --{stated[0].replace('_', '-')}")
+    one = replace(request, joints=None, facts={**request.facts, **NO_PENDULUM})
+    found: list[Recording] = []
+    for joint, own in joint_columns(table, columns, joints):
+        try:
+            found += read_runs(table, path, replace(one, columns=own, joint=joint))
+        except InputError as error:
+            raise InputError(f"joint {shown(joint)}: {error}") from None
+    return found if request.columns else _noted(found, f"read as --columns {columns_text(columns)}")
 
 
 def _noting(recordings: list[Recording], refused: Mapping[str, str]) -> list[Recording]:
@@ -186,10 +210,15 @@ def _noting(recordings: list[Recording], refused: Mapping[str, str]) -> list[Rec
     for run, reason in refused.items():
         if len(refused) > len(recordings):
             raise InputError(f"{run}{reason}")
-        before = recordings[0].provenance
-        left_out = "; ".join(filter(None, (before.get("left_out"), f"left out {run}{reason}")))
-        recordings[0] = replace(recordings[0], provenance={**before, "left_out": left_out})
+        recordings = _noted(recordings, f"left out {run}{reason}")
     return recordings
+
+
+def _noted(recordings: list[Recording], note: str) -> list[Recording]:
+    """Return the recordings, the first with a note."""
+    first, *others = recordings
+    left_out = "; ".join(filter(None, (first.provenance.get("left_out"), note)))
+    return [replace(first, provenance={**first.provenance, "left_out": left_out}), *others]
 
 
 def _facts(table: Table, path: Path, request: TableImport) -> dict[str, float | str]:

@@ -406,7 +406,10 @@ def _open_npz(content: bytes) -> ArrayTable:
                     columns[name] = values
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
         raise InputError(f"not an NPZ file ({cause(error)})") from None
-    return ArrayTable(columns)
+    texts = {len(values): name for name, values in columns.items() if values.ndim == 1 and values.dtype.kind in "SU"}
+    labels = {name: texts.get(values.shape[1], "") for name, values in columns.items() if values.ndim == 2}
+    elements = {name: _cells(columns[label]) for name, label in labels.items() if label}
+    return ArrayTable({name: values for name, values in columns.items() if name not in labels.values()}, elements)
 
 
 def _array(content: bytes) -> NDArray[Any] | None:

@@ -19,7 +19,7 @@ from core.identification.choice.transfer import TransferTable, transfer_table
 from core.identification.defaults import COMMAND_PATHS, CONDITIONS
 from core.identification.request import IdentificationRequest
 from core.identification.runs.folds import Fold, folds
-from core.motion.recording import Recording
+from core.motion.recording import Recording, require_loads
 from sessions.results.folder import (
     CROSSVALIDATION,
     CROSSVALIDATION_FITS,
@@ -205,6 +205,7 @@ def run_crossvalidation(
             settings.
         InputError: if the request is invalid.
     """
+    require_loads(*recordings)
     with working_on(folder) if folder is not None else contextlib.nullcontext():
         kept = None
         if folder is not None:

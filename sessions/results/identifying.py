@@ -15,7 +15,7 @@ from core.identification.result import Identification, ModelResult
 from core.identification.runs.split import Split, split_recordings
 from core.identification.search.study import JOURNAL, StorageError
 from core.identification.workload import FITTED
-from core.motion.recording import READ_CHANNELS, Recording
+from core.motion.recording import READ_CHANNELS, Recording, require_loads
 from sessions.results.folder import RECORD, RESULT, OnProgress, working_on
 from sessions.results.identification import load_identification, save_identification
 from sessions.results.record import IdentificationRecord, begin_record, check_resumable, read_record
@@ -73,7 +73,8 @@ def run_identification(
             that have changed since.
     """
     runs = tuple(recording.id for recording in recordings)
-    # An impossible split leaves no folder behind.
+    # Runs that cannot be used, or an impossible split, leave no folder behind.
+    require_loads(*recordings)
     split = split_recordings(recordings, request.validation, request.seed)
     with working_on(folder):
         record = _record(folder, runs, request, resume)

@@ -9,6 +9,7 @@ from typing import Any
 
 import h5py
 
+from core.motion.recording import JOINT
 from sessions.errors import UnreadableError
 from sessions.run_file.schema import number_attribute, read_facts, text_attribute
 from sessions.servo_kind import SIMULATED, kind_of, origin_of
@@ -54,6 +55,8 @@ class RunSummary:
     """Hash of channels, bench, settings and trajectory: equal for equal evidence."""
     kind: str = ""
     """Kind of servo, see `sessions.servo_kind.kind_of`."""
+    joint: str = ""
+    """Joint of a robot that moved; empty for a pendulum."""
 
     @property
     def simulated(self) -> bool:
@@ -86,7 +89,7 @@ class RunSummary:
         return cls(**values)
 
 
-_REPEATED = ("trajectory", "servo", "kind", "exit_status", "reason", "source")
+_REPEATED = ("trajectory", "servo", "kind", "joint", "exit_status", "reason", "source")
 """Texts that thousands of runs share."""
 _KINDS = {field.name: {"str": str, "float": float, "int": int}[str(field.type)] for field in fields(RunSummary)}
 
@@ -121,6 +124,7 @@ def read_summary(group: h5py.Group, file: str) -> RunSummary:
                 "sha256": text_attribute(group, "sha256"),
                 "content_sha256": text_attribute(group, "content_sha256"),
                 "kind": kind_of(facts.settings, facts.provenance),
+                "joint": str(facts.provenance.get(JOINT, "")),
             }
         )
     except ValueError as error:

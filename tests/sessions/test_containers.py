@@ -98,6 +98,29 @@ def test_a_data_set_becomes_a_run_an_episode(dataset, tmp_path):
         np.testing.assert_allclose(run.position, positions(episode, 1) * DEGREE, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "columns", ["", "time=timestamp,goal=action.{joint}.pos:deg,position=observation.state.{joint}.pos:deg"]
+)
+def test_a_data_set_becomes_a_run_for_each_joint_of_an_episode(dataset, tmp_path, columns):
+    """Of the servo that each joint has."""
+    request = TableImport(
+        columns=parse_columns(columns),
+        facts={"kp": 16, "supply_voltage": 12.0},
+        joints={},
+        split_by="episode_index",
+    )
+    ids = import_paths([dataset], tmp_path / "s", tables=request)
+    runs = [Session.open(tmp_path / "s").load(identity) for identity in ids]
+    assert {run.settings.servo for run in runs} == {"sts3215"}
+    found = {(run.joint, run.provenance["motion"]): run for run in runs}
+    assert len(found) == len(runs) == 2 * EPISODES
+    for joint, name in enumerate(("shoulder_pan", "elbow_flex")):
+        for episode in range(EPISODES):
+            run = found[name, f"so101_swing-{episode}"]
+            np.testing.assert_allclose(run.goal_position, goals(episode, joint) * DEGREE, atol=1e-6)
+            np.testing.assert_allclose(run.position, positions(episode, joint) * DEGREE, atol=1e-6)
+
+
 def test_the_command_proposed_for_a_data_set_imports_it(dataset, tmp_path):
     words = suggested(dataset, tmp_path / "s")
     named = dict(zip(words[3::2], words[4::2], strict=True))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.base.arrays import Array
-from core.motion.recording import Recording
+from core.motion.recording import Recording, require_loads
 from core.motion.smoothing import savitzky_golay
 from core.servo.catalogue import load_servo
 
@@ -41,7 +41,8 @@ class Signals:
 
 @lru_cache(maxsize=512)
 def signals_of(recording: Recording) -> Signals:
-    """Return the derivatives of a run, smoothed over SMOOTHING."""
+    """Return the derivatives of a run, smoothed over SMOOTHING; raises InputError for a run of unknown load."""
+    require_loads(recording)
     step = float(np.median(np.diff(recording.time)))
     run = recording.resampled(step)
     length = max(5, 2 * round(0.5 * SMOOTHING / step) + 1)

@@ -17,7 +17,7 @@ from core.base.errors import IdentificationError
 from core.base.words import counted
 from core.identification.coverage.excitation import AT_LIMIT
 from core.identification.request import IdentificationRequest
-from core.motion.recording import MOTOR_CHANNELS, Recording
+from core.motion.recording import MOTOR_CHANNELS, Recording, require_loads
 from core.motion.supply import is_unbuffered
 from core.servo.actuator import COMMANDS
 from core.servo.catalogue import load_servo
@@ -247,7 +247,9 @@ def check_runs(recordings: Sequence[Recording]) -> None:
 
     Raises:
         UnusableRuns: A run is too short, jumps as no servo can, or is of another actuator; the message names the runs.
+        InputError: A run is of a robot's joint, without its load.
     """
+    require_loads(*recordings)
     require_own_motor(recordings)
     check_motion(recordings)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from bench_gui.cli.arguments import any_int, any_number
 from bench_gui.cli.session_runs import say_damage
@@ -22,7 +22,8 @@ EXAMPLES = """\
 examples:
   bench import logs/ -o session
   bench import run.csv --columns time=t:ms,goal=target:deg,position=angle:deg \\
-      --servo xl330 --mass 0.5 --length 0.15 --kp 400 -o session"""
+      --servo xl330 --mass 0.5 --length 0.15 --kp 400 -o session
+  bench import arm/ --joints Rotation=shoulder_pan,Pitch=shoulder_lift --servo sts3215 --kp 16 -o arm"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +51,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="COLUMN=VALUE",
         help="take only rows with this value, e.g. id=3; may be repeated",
     )
+    table.add_argument(
+        "--joints",
+        metavar="NAME[=NEW],…",
+        help="import these joints of a robot, named as in its file, or all, for bench robot identify; --columns has "
+        "{joint} where the names of their columns differ, as in goal=goal.{joint},position=position.{joint}:deg",
+    )
     table.add_argument("--split-by", default="", metavar="COLUMN", help="make a run of each value of this column")
     table.add_argument(
         "--goal-shift",
@@ -64,6 +71,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="LeRobot's calibration file, for goals and positions from -100 to 100; replaces their units",
     )
+    _add_facts(table)
+    add_json(parser)
+    add_progress(parser)
+
+
+def _add_facts(table: Any) -> None:
+    """Add FACTS to a group of arguments."""
     table.add_argument(
         "--servo", metavar="SERVO", help="catalogue name (see bench models) or servo file; for a BAM log, its variant"
     )
@@ -83,8 +97,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--supply-voltage", type=any_number, metavar="V", help="nominal supply voltage (default: the catalogue's)"
     )
     table.add_argument("--trajectory", metavar="NAME", help="name of the trajectory (default: the file's name)")
-    add_json(parser)
-    add_progress(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -125,6 +137,7 @@ def _tables(arguments: argparse.Namespace) -> TableImport:
     from sessions.importers import TableImport
     from sessions.importers.columns import parse_columns
     from sessions.importers.datasets import read_calibration
+    from sessions.importers.joints import parse_joints
 
     return TableImport(
         columns=parse_columns(arguments.columns or ""),
@@ -132,6 +145,7 @@ def _tables(arguments: argparse.Namespace) -> TableImport:
         name_pattern=arguments.from_name,
         where=dict(map(_condition, arguments.where)),
         split_by=arguments.split_by,
+        joints=None if arguments.joints is None else parse_joints(arguments.joints),
         goal_shift=arguments.goal_shift,
         calibration=read_calibration(Path(arguments.calibration)) if arguments.calibration else {},
     )

@@ -60,7 +60,7 @@ def runs_json(runs: Sequence[RunSummary], annotations: Mapping[str, Annotation])
 
 
 def print_runs(runs: Sequence[RunSummary], annotations: Mapping[str, Annotation]) -> None:
-    """Print a table; columns of annotations appear only if a run has one."""
+    """Print a table; columns of joints and annotations appear only if a run has one."""
     from sessions import Annotation
 
     headings = ["id", "trajectory", "kp", "mass/kg", "length/m", "supply/V", "duration/s", "samples", "status"]
@@ -70,6 +70,7 @@ def print_runs(runs: Sequence[RunSummary], annotations: Mapping[str, Annotation]
     ]
     notes = [annotations.get(run.id, Annotation()) for run in runs]
     columns = {
+        "joint": [run.joint for run in runs],
         "tags": [", ".join(note.tags) for note in notes],
         "use": [_use(note) for note in notes],
         "note": [_short(note.note) for note in notes],
