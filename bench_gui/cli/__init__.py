@@ -41,6 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "rollout": ("model", "simulate a trajectory with a model"),
     "identify": ("model", "identify friction and motor models from a session"),
     "crossvalidate": ("model", "choose a model by cross-validation and test whether it transfers"),
+    "robot": ("model", "identify the servos of an assembled robot from its motions"),
     "learn": ("model", "train nets on a session and compare them with an identified model"),
     "fleet": ("fleet", "identify many units of a servo, on this machine or on a cluster"),
     "certainty": ("model", "quantify the uncertainty of an identified model's values"),

@@ -146,12 +146,20 @@ RECORDING_OPTIONS = ("dt", "supply", "threads")
 """Options of `add_recordings`."""
 
 
-def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
-    """Add options of an identification by the names of their fields, see `core.identification.options`."""
+def add_options(parser: argparse.ArgumentParser, *names: str, **defaults: Any) -> None:
+    """Add options of an identification by the names of their fields, see `core.identification.options`.
+
+    Args:
+        parser: The parser.
+        names: Names of the fields.
+        defaults: Defaults that differ from those of the fields, as text.
+    """
     for name in names:
         field, option = OPTIONS[name]
-        default: Any = field.default
-        shown = option.automatic or (default if isinstance(default, str | int | float) else "")
+        default: Any = defaults.get(name, field.default)
+        shown = (option.automatic if name not in defaults else "") or (
+            default if isinstance(default, str | int | float) else ""
+        )
         text = option.tip[0].lower() + option.tip[1:]
         how: dict[str, Any] = {"default": default, "help": text.replace("%", "%%")}
         if isinstance(default, bool):

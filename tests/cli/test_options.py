@@ -10,8 +10,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
+import servobench as sb
 from bench_gui.cli import build_parser, main
 from bench_gui.cli.arguments import (
     add_several,
@@ -139,6 +141,43 @@ def test_identify(reach, session, tmp_path) -> None:
     for word, tried, terms in ((None, True, 8), ("--command-path", False, 8), ("--no-command-path", False, 0)):
         request = reach(target, *plain, *filter(None, [word]), but=every)["request"]
         assert (request.command_path_if_better, len(request.command_path)) == (tried, terms)
+
+
+@pytest.fixture
+def arm(tmp_path) -> tuple[str, Path]:
+    """Session with runs of one joint in two motions, and its robot."""
+    robot = tmp_path / "arm.xml"
+    robot.write_text('<mujoco><worldbody><body><joint name="a"/><geom size="0.1"/></body></worldbody></mujoco>')
+    lab, time = Session.create(tmp_path / "arm"), np.arange(0.0, 2.0, 0.02)
+    for motion in ("swing", "kept"):
+        run = sb.recording(time, np.sin(time), np.sin(time), servo="mx64", mass=0.0, length=0.0, trajectory=motion)
+        lab.add(replace(run, provenance={"joint": "a", "motion": motion}))
+    lab.annotate(lab.runs()[1].id, Annotation(tags=("kept",)))
+    return str(lab.path), robot
+
+
+def test_robot_identify(reach, arm, tmp_path) -> None:
+    session, robot = arm
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+    words = ["robot", "identify", session, "--urdf", robot, "--joints", "a", "--runs",
+             ",".join(run.id for run in Session.open(session).runs()), *CHOSEN[2:],
+             "--servo", "mx64", "--models", "m2,m4", "--command-path-terms", "command_delay",
+             "--trials", "77", "--repeats", "2", "--prior", "30", "--seed", "5", "--validation", "none",
+             "--metric", "mae_velocity", "--integrator", "algorithm1", "--substeps", "3",
+             "--quadratic-gate", "opposing", "--drive-from", "current", "--contact", "elastoplastic",
+             "--frozen", "R=2.5", "--bounds", "kt=0.5:1.5", "--start", "kt=1.25", "--no-polish",
+             "-o", tmp_path / "r"]  # fmt: skip
+    given = reach("sessions.results.robot.identify_robot", *words, but=("command_path", "run_offsets"))
+    request = given["request"]
+    differs(request, but=("points", "command_path_if_better", "run_offsets", "command"))
+    assert request.data_hash == Session.open(session).data_hash([given["runs"].joints["a"][0].id])
+    assert (given["robot"], given["folder"]) == (robot, tmp_path / "r")
+    assert [motion.id for motion in given["runs"].motions] == ["kept"]
+    plain = ["robot", "identify", session, "--urdf", robot, "-o", tmp_path / "r"]
+    every = tuple(vars(build_parser().parse_args([str(word) for word in plain])))
+    request = reach("sessions.results.robot.identify_robot", *plain, but=every)["request"]
+    assert (request.models, request.trials) == (("m1", "m6"), 3000)
+    assert (request.command_path_if_better, len(request.command_path)) == (False, 8)
 
 
 def test_the_papers_protocol_is_one_choice(reach, session, tmp_path) -> None:
@@ -355,10 +394,11 @@ def test_import(reach, tmp_path) -> None:
              "--servo", "xl330", "--mass", "0.3", "--length", "0.2", "--arm-mass", "0.04", "--angle-offset", "0.1",
              "--kp", "9", "--ki", "0.5", "--kd", "0.25", "--supply-voltage", "6", "--trajectory", "mine",
              "--where", "id=3", "--where", "a=b=c", "--split-by", "episode", "--goal-shift", "-1",
-             "--calibration", tmp_path / "arm.json", "-o", tmp_path]  # fmt: skip
+             "--joints", "a=b,c", "--calibration", tmp_path / "arm.json", "-o", tmp_path]  # fmt: skip
     paths, place, _, tables = reach("sessions.importers.import_paths", *words).values()
     assert (paths, place, tables.name_pattern) == (["a.csv"], str(tmp_path), "{trajectory}")
     assert (tables.where, tables.split_by, tables.goal_shift) == ({"id": "3", "a=b": "c"}, "episode", -1)
+    assert tables.joints == {"a": "b", "c": "c"}
     assert (tables.calibration["elbow"].unit, tables.calibration["elbow"].scale) == ("counts", 11.0)
     assert tables.facts == {
         "servo": "xl330", "mass": 0.3, "length": 0.2, "arm_mass": 0.04, "angle_offset": 0.1, "kp": 9.0, "ki": 0.5,

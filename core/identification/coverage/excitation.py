@@ -79,6 +79,8 @@ def excitation_of(recording: Recording) -> Excitation:
     moving = ~resting
     speed = float(np.percentile(np.abs(s.velocity), 99.0))
     load = -bench.gravity_torque * np.sin(s.position + bench.angle_offset)
+    if recording.load is not None:
+        load = np.interp(s.time, recording.time - recording.time[0], recording.external_torque)
     low, high = np.percentile(load, [5.0, 95.0]).tolist()
     slow = moving & (np.abs(s.velocity) < SLOW * spec.no_load_speed)
     driven = int(s.enable.sum())

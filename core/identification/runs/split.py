@@ -56,7 +56,7 @@ def split_recordings(recordings: Sequence[Divisible], rule: str = DEFAULT_RULE, 
     Args:
         recordings: The recordings.
         rule: "none" trains on all. A percentage, e.g. "25%", holds out a random share. A condition, e.g. "kp=200",
-            "mass=0.741" or "trajectory=sin_sin", holds out the runs that match.
+            "mass=0.741" or "trajectory=sin_sin;triangle", holds out the runs that match one of its values.
         seed: Random seed of the share.
 
     Raises:
@@ -115,7 +115,12 @@ def _share(groups: Sequence[Sequence[str]], text: str, seed: int) -> set[str]:
 
 
 def _matching(recordings: Sequence[Divisible], text: str) -> set[str]:
-    name, _, wanted = (part.strip() for part in text.partition("="))
+    name, _, values = text.partition("=")
+    return {run for wanted in values.split(";") for run in _equal(recordings, name.strip(), wanted.strip(), text)}
+
+
+def _equal(recordings: Sequence[Divisible], name: str, wanted: str, text: str) -> set[str]:
+    """Return the ids of the recordings of which a condition has this value; text: the rule, for messages."""
     name = {"vin": "supply_voltage"}.get(name, name)
     held: set[str] = set()
     present: set[str | float] = set()

@@ -69,6 +69,13 @@ def test_a_condition_is_held_out(rule: str, held: set[str]) -> None:
     assert set(split_recordings(RUNS, rule).validation) == held
 
 
+def test_several_values_of_a_condition_are_held_out_together() -> None:
+    more = [*RUNS, run(8, "triangle", 4.0, 0.5)]
+    assert set(split_recordings(more, "kp=4; 16").validation) == {"2", "3", "6", "7", "8"}
+    with pytest.raises(IdentificationError, match="matches no recording"):
+        split_recordings(more, "kp=4;17")
+
+
 def test_none_trains_on_all() -> None:
     for rule in ("none", "0%", " "):
         split = split_recordings(RUNS, rule)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bench_gui.cli.arguments import (
     OPTIONS,
@@ -56,21 +56,7 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `bench identify`."""
     add_recordings(parser)
-    parser.add_argument(
-        "--servo", metavar="SERVO", help="catalogue name or servo file (default: the recordings' servo)"
-    )
-    parser.add_argument(
-        "--command-path",
-        action=argparse.BooleanOptionalAction,
-        help="also identify the command path: delay, gain ratio, slew, dead band, lag, torque-off (default: if useful)",
-    )
-    parser.add_argument(
-        "--command-path-terms",
-        type=comma_list,
-        metavar="TERM,…",
-        help="identify only these command path terms, e.g. command_delay,supply_sag",
-    )
-    add_options(parser, *(name for name in OPTIONS if name not in RECORDING_OPTIONS))
+    add_fit(parser)
     parser.add_argument("--points", action="store_true", help="also fit to the session's placed drive/backdrive points")
     parser.add_argument(
         "--paper",
@@ -90,6 +76,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="print all warnings (default: the three most serious)")
     add_json(parser)
     add_progress(parser)
+
+
+def add_fit(parser: argparse.ArgumentParser, **defaults: Any) -> None:
+    """Add the settings of a fit, see `request_from`; defaults: as for `add_options`."""
+    parser.add_argument(
+        "--servo", metavar="SERVO", help="catalogue name or servo file (default: the recordings' servo)"
+    )
+    parser.add_argument(
+        "--command-path",
+        action=argparse.BooleanOptionalAction,
+        help="also identify the command path: delay, gain ratio, slew, dead band, lag, torque-off (default: if useful)",
+    )
+    parser.add_argument(
+        "--command-path-terms",
+        type=comma_list,
+        metavar="TERM,…",
+        help="identify only these command path terms, e.g. command_delay,supply_sag",
+    )
+    add_options(parser, *(name for name in OPTIONS if name not in RECORDING_OPTIONS), **defaults)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -143,8 +148,29 @@ def run(arguments: argparse.Namespace) -> None:
 def _request(arguments: argparse.Namespace, session: Session, servo: str, runs: Sequence[str]) -> IdentificationRequest:
     """Return the request; servo: that of the recordings, unless --servo names another."""
     from bench_gui.headless.place.rests import DOCUMENT
-    from core.identification.request import PAPER_PROTOCOL, IdentificationRequest
+    from core.identification.request import PAPER_PROTOCOL
     from core.practice.placement import points_from_json
+
+    request = request_from(arguments, servo, session.data_hash(runs))
+    if arguments.paper:
+        request = replace(request, **PAPER_PROTOCOL)
+    if arguments.points:
+        placed = [p for p in points_from_json(session.document(DOCUMENT)) if p.servo == request.servo]
+        if not placed:
+            raise InputError(f"{arguments.session}: no placed points of {request.servo}; place some with bench place")
+        request = replace(request, points=tuple(placed))
+    return request
+
+
+def request_from(arguments: argparse.Namespace, servo: str, data_hash: str) -> IdentificationRequest:
+    """Return the request of the settings of `add_fit`.
+
+    Args:
+        arguments: The parsed arguments.
+        servo: Servo of the recordings, unless --servo names another.
+        data_hash: Hash of the recordings.
+    """
+    from core.identification.request import IdentificationRequest
 
     named = arguments.command_path_terms
     terms = tuple(named or (() if arguments.command_path is False else COMMAND_PATH_TERMS))
@@ -155,21 +181,13 @@ def _request(arguments: argparse.Namespace, session: Session, servo: str, runs: 
     if arguments.command_path and named:
         print(f"bench: only these command path terms are identified: {', '.join(terms)}", file=sys.stderr)
     servo = arguments.servo or servo
-    request = IdentificationRequest(
+    return IdentificationRequest(
         servo=servo,
         command_path=terms,
         command_path_if_better=arguments.command_path is None and not named,
         **options_from(arguments, start=_start(arguments.start, servo)),
-        data_hash=session.data_hash(runs),
+        data_hash=data_hash,
     )
-    if arguments.paper:
-        request = replace(request, **PAPER_PROTOCOL)
-    if arguments.points:
-        placed = [p for p in points_from_json(session.document(DOCUMENT)) if p.servo == request.servo]
-        if not placed:
-            raise InputError(f"{arguments.session}: no placed points of {request.servo}; place some with bench place")
-        request = replace(request, points=tuple(placed))
-    return request
 
 
 def _print_verdict(found: Identification, folder: Path, arguments: argparse.Namespace) -> None:

@@ -1,0 +1,217 @@
+"""Identify the servos of an assembled robot from motions of all its joints, and evaluate the result.
+
+The motions come from bench import --joints. The load on each joint is computed from the robot's URDF or MJCF file and
+the measured motion of the other joints.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Container, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING
+
+from bench_gui.cli.arguments import add_recordings, add_task, comma_list
+from bench_gui.cli.commands.model.identify import add_fit, request_from
+from bench_gui.cli.session_runs import recordings_from
+from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, milliradians, print_json, print_table
+from core.base.errors import InputError
+from core.base.interrupt import Interrupt
+from core.base.words import counted
+
+if TYPE_CHECKING:
+    from core.identification.evaluate import Evaluation
+    from core.identification.identify import Progress
+    from core.robot.runs import RobotRuns
+    from sessions import Session
+    from sessions.results.identifying import Watch
+
+EXAMPLES = """\
+examples:
+  bench import motions/ --joints all --servo sts3215 --kp 16 -o arm
+  bench robot identify arm --urdf so101.urdf -o result
+  bench robot evaluate result arm
+  bench export result/elbow_flex/m6.json --to mujoco -o exported"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `bench robot`."""
+    tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True)
+    identify = add_task(tasks, "identify", "identify the servo of each joint")
+    add_recordings(identify)
+    identify.add_argument("--urdf", required=True, metavar="FILE", help="the robot, URDF or MJCF")
+    _add_joints(identify)
+    add_fit(identify, models=("m1", "m6"), trials=3000)
+    identify.set_defaults(command_path=True)
+    identify.add_argument(
+        "-o", "--output", required=True, metavar="RESULT", help="folder for robot.json and a folder for each joint"
+    )
+    add_json(identify)
+    add_progress(identify)
+    identify.set_defaults(run_task=_identify)
+
+    evaluate = add_task(tasks, "evaluate", "evaluate the identified servos on motions of the robot")
+    evaluate.add_argument("result", metavar="RESULT", help="folder of bench robot identify")
+    add_recordings(evaluate)
+    evaluate.add_argument("--urdf", metavar="FILE", help="the robot, URDF or MJCF (default: that of RESULT)")
+    _add_joints(evaluate)
+    add_json(evaluate)
+    evaluate.set_defaults(run_task=_evaluate)
+
+
+def _add_joints(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--joints", type=comma_list, default=(), metavar="NAME,…", help="only these joints (default: all that move)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Run the task."""
+    arguments.run_task(arguments)
+
+
+def _identify(arguments: argparse.Namespace) -> None:
+    from core.identification.evaluate import evaluate
+    from sessions import Session
+    from sessions.results.robot import identify_robot
+
+    session = Session.open(arguments.session)
+    runs, used = _runs(arguments, session, arguments.urdf)
+    servo = next(iter(runs.joints.values()))[0].settings.servo
+    request = request_from(arguments, servo, session.data_hash(used))
+    if not arguments.json:
+        _print_coverage(runs)
+    with Interrupt() as interrupt, ProgressBar(arguments.quiet or arguments.json) as bar:
+        found = identify_robot(
+            runs, Path(arguments.urdf), request, Path(arguments.output), partial(_watch, bar, interrupt)
+        )
+    errors = {joint: evaluate(each.recommended.model, runs.joints[joint]) for joint, each in found.joints.items()}
+    if arguments.json:
+        joints = {joint: each.row(each.recommended.model.friction) for joint, each in found.joints.items()}
+        print_json(
+            {
+                "training": found.split.train,
+                "held_out": found.split.validation,
+                "joints": {name: {**row, "motions": _by_motion(runs, errors[name])} for name, row in joints.items()},
+                "failed": found.failed,
+                "notes": runs.notes,
+                "warnings": runs.warnings,
+            }
+        )
+        return
+    print_table(
+        ["joint", "model", "training/mrad", "held out/mrad", "values determined", "worst motion", "its error/mrad"],
+        [
+            [
+                joint,
+                best.model.friction.upper(),
+                milliradians(best.train_mae),
+                milliradians(best.validation_mae),
+                f"{sum(p.narrowed for p in best.evidence.parameters)} of {len(best.evidence.parameters)}",
+                *_worst(_by_motion(runs, errors[joint])),
+            ]
+            for joint, best in ((joint, each.recommended) for joint, each in found.joints.items())
+        ],
+    )
+    for joint, reason in found.failed.items():
+        print(f"{joint}: {reason}")
+    if held := found.split.validation:
+        print(f"held out: {', '.join(held)} ({len(held)} of {len(runs.motions)} motions)")
+    folder = arguments.output
+    print(f"models and warnings are in {folder}, in a folder for each joint")
+    print(f"next: bench robot evaluate {quote(folder)} {quote(arguments.session)}")
+
+
+def _evaluate(arguments: argparse.Namespace) -> None:
+    from core.identification.evaluate import evaluate
+    from sessions import Session
+    from sessions.results.robot import read_robot
+
+    known = read_robot(Path(arguments.result))
+    arguments.joints = arguments.joints or list(known.joints)
+    if unknown := [joint for joint in arguments.joints if joint not in known.joints]:
+        raise InputError(f"{arguments.result}: no model of {unknown[0]}; there are {', '.join(known.joints)}")
+    runs, _ = _runs(arguments, Session.open(arguments.session), arguments.urdf or known.file)
+    options = {"dt": arguments.dt, "supply": arguments.supply, "threads": arguments.threads}
+    models = {joint: known.model(joint) for joint in runs.joints}
+    errors = {
+        joint: _by_motion(runs, evaluate(model, runs.joints[joint], **options)) for joint, model in models.items()
+    }
+    if arguments.json:
+        rows = {joint: {"model": str(known.joints[joint]), "motions": row} for joint, row in errors.items()}
+        print_json({"joints": rows, "held_out": known.held_out, "notes": runs.notes, "warnings": runs.warnings})
+        return
+
+    def mean(row: Mapping[str, float], motions: Container[str]) -> str:
+        some = [error for motion, error in row.items() if motion in motions]
+        return milliradians(sum(some) / len(some) if some else None)
+
+    print_table(
+        ["joint", "model", "MAE/mrad", "held out/mrad", "worst motion", "its error/mrad"],
+        [
+            [joint, models[joint].friction.upper(), mean(row, row), mean(row, known.held_out), *_worst(row)]
+            for joint, row in errors.items()
+        ],
+    )
+    print(f"{counted(len(runs.motions), 'motion')}, the other joints as measured")
+
+
+def _runs(arguments: argparse.Namespace, session: Session, robot: str | Path) -> tuple[RobotRuns, Sequence[str]]:
+    """Return the runs of the robot's joints and the ids of those that are used; print what is doubtful or left out."""
+    from core.motion.recording import READ_CHANNELS
+    from core.robot.chain import Chain
+    from core.robot.runs import robot_runs
+
+    chain = Chain(robot)
+    recordings, selection = recordings_from(session, arguments, READ_CHANNELS)
+    runs = robot_runs(chain, recordings, arguments.joints)
+    for kind, sentences in (("note", runs.notes), ("warning", runs.warnings)):
+        for text in sentences:
+            print(f"{kind}: {text}", file=sys.stderr)
+    return runs, selection.runs
+
+
+def _print_coverage(runs: RobotRuns) -> None:
+    """Print what the motions excite, before anything is fitted."""
+    print_table(
+        ["joint", "range/deg", "speed/(rad/s)", "gravity/(N·m)", "inertia/(kg·m²)", "reversals"],
+        [
+            [
+                each.joint,
+                f"{math.degrees(each.lowest):.0f} to {math.degrees(each.highest):.0f}",
+                f"{each.speed:.2f}",
+                " to ".join(f"{value:.2g}" for value in each.gravity),
+                " to ".join(f"{value:.2g}" for value in each.inertia),
+                each.reversals,
+            ]
+            for each in runs.coverage
+        ],
+    )
+
+
+def _watch(bar: ProgressBar, interrupt: Interrupt, joint: str, begin: float, share: float) -> Watch:
+    from sessions.results.identifying import Watch
+
+    def progressed(step: Progress) -> None:
+        best = step.generation.overall_best_value * 1e3
+        bar.show(begin + share * step.done, f"{joint} {step.model.upper()} {best:.2f} mrad (Ctrl+C keeps the best)")
+
+    return Watch(
+        progressed=progressed,
+        staged=lambda done, text: bar.show(begin + share * done, f"{joint}: {text}"),
+        should_stop=lambda: interrupt.asked,
+    )
+
+
+def _by_motion(runs: RobotRuns, errors: Evaluation) -> dict[str, float]:
+    """Return the error of a joint in each motion [rad]."""
+    return {motion.id: run.mae for motion, run in zip(runs.motions, errors.runs, strict=True)}
+
+
+def _worst(errors: Mapping[str, float]) -> tuple[str, str]:
+    motion = max(errors, key=errors.__getitem__)
+    return motion, milliradians(errors[motion])

@@ -1,0 +1,127 @@
+"""Motions of a whole robot: the runs of its joints that were recorded together.
+
+Two entries of a run's provenance state this, `core.motion.recording.JOINT` and `MOTION`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+
+import numpy as np
+
+from core.base.arrays import Array
+from core.base.errors import InputError
+from core.base.words import counted
+from core.identification.runs.conditions import FEWEST_SAMPLES
+from core.motion.recording import MOTION, Recording
+from core.robot.chain import Chain
+
+
+@dataclass(frozen=True, eq=False)
+class ArmMotion:
+    """The runs of all joints in one motion, at common times; divisible into training and held-out motions."""
+
+    id: str
+    """Name of the motion."""
+    runs: Mapping[str, Recording]
+    """Run of each joint."""
+
+    @property
+    def time(self) -> Array:
+        """Times of the samples [s], (n,)."""
+        return next(iter(self.runs.values())).time
+
+    def positions(self, joints: Sequence[str]) -> Array:
+        """Return the angles of these joints [rad], (n, joints)."""
+        return np.column_stack([self.runs[joint].position for joint in joints])
+
+    def goals(self, joints: Sequence[str]) -> Array:
+        """Return the goals of these joints [rad], (n, joints); NaN for a joint that is commanded otherwise."""
+        return np.column_stack([self.runs[joint].goal_position for joint in joints])
+
+    @property
+    def content_sha256(self) -> str:
+        """Name of the motion: motions of one name are held out together."""
+        return self.id
+
+    def conditions(self) -> dict[str, str | float]:
+        """Return the conditions that all joints share."""
+        first, *others = (run.conditions() for run in self.runs.values())
+        return {name: value for name, value in first.items() if all(each.get(name) == value for each in others)}
+
+
+def motions_of(recordings: Sequence[Recording]) -> tuple[tuple[ArmMotion, ...], list[str]]:
+    """Return the motions of these runs, and a sentence on each that is left out.
+
+    Raises:
+        InputError: There are no runs of joints, or two of one joint in one motion.
+    """
+    found: dict[tuple[str, str], dict[str, Recording]] = {}
+    for run in (run for run in recordings if run.joint):
+        motion = str(run.provenance.get(MOTION, run.trajectory))
+        runs = found.setdefault((str(run.provenance.get("source_sha256", "")), motion), {})
+        if run.joint in runs:
+            raise InputError(
+                f"motion {motion} has two runs of {run.joint}: {runs[run.joint].id} and {run.id}; exclude one"
+            )
+        runs[run.joint] = run
+    if not found:
+        raise InputError("no run is of a robot's joint; import the motions of a robot with bench import --joints")
+    pendulums = sum(not run.joint for run in recordings)
+    notes = [f"{counted(pendulums, 'run')} of a pendulum left out"] if pendulums else []
+    joints = list(dict.fromkeys(joint for runs in found.values() for joint in runs))
+    motions: list[ArmMotion] = []
+    for (_, motion), runs in found.items():
+        if lacking := [joint for joint in joints if joint not in runs]:
+            notes.append(f"motion {motion} has no run of {', '.join(lacking)}: left out")
+        else:
+            motions.append(ArmMotion(motion, _at_common_times(motion, {joint: runs[joint] for joint in joints})))
+    if not motions:
+        raise InputError(f"no motion has runs of all joints ({', '.join(joints)}); {'; '.join(notes)}")
+    return tuple(motions), notes
+
+
+def _at_common_times(motion: str, runs: Mapping[str, Recording]) -> dict[str, Recording]:
+    """Return the runs at the times of all, which differ if one is trimmed or lacks a sample."""
+    common = reduce(np.intersect1d, (run.time for run in runs.values()))
+    if 2 * len(common) < max(run.samples for run in runs.values()):
+        raise InputError(f"motion {motion}: its joints were recorded at different times")
+    if len(common) < FEWEST_SAMPLES:
+        raise InputError(f"motion {motion}: {counted(len(common), 'sample')}, too few; exclude its runs")
+
+    def part(run: Recording) -> Recording:
+        if run.samples == len(common):
+            return run
+        there = np.isin(run.time, common)
+        return replace(run, channels={name: values[there] for name, values in run.channels.items()})
+
+    return {joint: part(run) for joint, run in runs.items()}
+
+
+def known_joints(chain: Chain, motions: Sequence[ArmMotion]) -> tuple[list[str], list[str]]:
+    """Return the recorded joints that the robot has, and a sentence on each that only one of both has.
+
+    Raises:
+        InputError: The robot has none of them.
+    """
+    of_file = [joint.name for joint in chain.joints]
+    recorded = list(motions[0].runs)
+    known = [joint for joint in recorded if joint in of_file]
+    if not known:
+        raise InputError(
+            f"{chain.file} has none of the recorded joints ({', '.join(recorded)}), its hinges are "
+            f"{', '.join(of_file)}: give the file of this robot, or import again with --joints OLD=NEW,…"
+        )
+    notes: list[str] = []
+    for joint in recorded:
+        if joint not in of_file:
+            near = difflib.get_close_matches(joint, set(of_file) - set(known), 1)
+            hint = f" (do you mean {near[0]}?)" if near else ""
+            notes.append(
+                f"{joint} is not in {chain.file.name}{hint}: left out, and its motion is not known to the others"
+            )
+    unrecorded = [joint for joint in of_file if joint not in recorded]
+    return known, notes + [f"{joint} is not recorded: it rests at the file's zero" for joint in unrecorded]

@@ -1,0 +1,135 @@
+"""Identification of a robot: a folder for each joint, as of a servo on the bench, and `robot.json` about all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from core.base.errors import IdentificationError, InputError, ServoBenchError
+from core.base.guards import is_array, is_object
+from core.identification.identify import IdentificationRequest
+from core.identification.result import Identification, ModelResult
+from core.identification.runs.split import Split, split_recordings
+from core.robot.runs import RobotRuns
+from core.servo.model import ServoModel
+from sessions.results.folder import read_file, write_file
+from sessions.results.identifying import Watch, run_identification
+
+ROBOT = "robot.json"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RobotModel:
+    """Models of a robot's joints."""
+
+    file: Path
+    """URDF or MJCF file of the robot."""
+    training: tuple[str, ...]
+    """Motions to which the models were fitted."""
+    held_out: tuple[str, ...]
+    joints: Mapping[str, Path]
+    """File of each joint's recommended model."""
+
+    def model(self, joint: str) -> ServoModel:
+        """Return the model of a joint; raises ServoBenchError if its file is gone or damaged."""
+        return ServoModel.read(self.joints[joint])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RobotIdentification:
+    """Result of `identify_robot`."""
+
+    split: Split
+    """Training and held-out motions."""
+    joints: Mapping[str, Identification]
+    failed: Mapping[str, str]
+    """Reason for each joint that could not be identified."""
+
+
+def identify_robot(
+    runs: RobotRuns,
+    robot: Path,
+    request: IdentificationRequest,
+    folder: Path,
+    watch: Callable[[str, float, float], Watch] = lambda joint, begin, share: Watch(),
+) -> RobotIdentification:
+    """Identify the servo of each joint, and write a folder for each joint and ROBOT.
+
+    The same motions are held out for all joints.
+
+    Args:
+        runs: Runs of the joints with their loads.
+        robot: URDF or MJCF file of the robot.
+        request: Settings for each joint; `validation` divides the motions.
+        folder: Folder to write to.
+        watch: Function of the joint, the share done before it and its own share, that returns the callbacks.
+
+    Raises:
+        IdentificationError: The folder holds another identification, or no joint can be identified.
+    """
+    if (folder / ROBOT).exists():
+        raise IdentificationError(f"{folder} already holds the identification of a robot; choose another folder")
+    split = split_recordings(runs.motions, request.validation, request.seed)
+    rule = f"motion={';'.join(dict.fromkeys(split.validation))}" if split.validation else "none"
+    found: dict[str, Identification] = {}
+    failed: dict[str, str] = {}
+    for place, (joint, recordings) in enumerate(runs.joints.items()):
+        callbacks = watch(joint, place / len(runs.joints), 1.0 / len(runs.joints))
+        one, own = replace(request, validation=rule), folder / joint_folder(joint)
+        try:
+            kept = run_identification(recordings, one, own, callbacks)
+        except ServoBenchError as error:
+            failed[joint] = str(error)
+            continue
+        if kept.problem:
+            raise InputError(kept.problem)
+        found[joint] = kept.identification
+        if kept.identification.stopped:
+            break
+    if not found:
+        raise IdentificationError("; ".join(f"{joint}: {why}" for joint, why in failed.items()))
+    write_file(folder, ROBOT, _to_json(robot, split, found))
+    return RobotIdentification(split=split, joints=found, failed=failed)
+
+
+def joint_folder(joint: str) -> str:
+    """Return the name of the folder of a joint."""
+    return re.sub(r"[^\w.-]|^[.-]", "_", joint)
+
+
+def _to_json(robot: Path, split: Split, found: Mapping[str, Identification]) -> dict[str, Any]:
+    def row(joint: str, best: ModelResult) -> dict[str, Any]:
+        model = f"{joint_folder(joint)}/{best.model.friction}.json"
+        return {"model": model, "train_mae": best.train_mae, "validation_mae": best.validation_mae}
+
+    return {
+        "robot": str(robot.resolve()),
+        "training": list(split.train),
+        "held_out": list(split.validation),
+        "joints": {joint: row(joint, each.recommended) for joint, each in found.items()},
+    }
+
+
+def read_robot(folder: Path) -> RobotModel:
+    """Read the models of a robot that `identify_robot` wrote.
+
+    Raises:
+        IdentificationError: The folder holds none, or they are damaged.
+    """
+    try:
+        data = read_file(folder, ROBOT)
+        if not (is_object(data) and is_object(data["joints"]) and is_array(data["training"])):
+            raise ValueError("it is no robot")
+        return RobotModel(
+            file=Path(str(data["robot"])),
+            training=tuple(map(str, data["training"])),
+            held_out=tuple(map(str, data["held_out"])),
+            joints={str(joint): folder / str(row["model"]) for joint, row in data["joints"].items()},
+        )
+    except OSError as error:
+        raise IdentificationError(f"{folder}: no identification of a robot ({error.strerror or error})") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise IdentificationError(f"{folder / ROBOT}: cannot be read ({error})") from None

@@ -1,0 +1,164 @@
+"""`bench robot`: from motions of a whole arm to a model for each joint, and what refuses runs of joints elsewhere."""
+
+import json
+
+import numpy as np
+import pytest
+
+from bench_gui.cli import main
+from core.servo.shipped import load_model
+from sessions.results.identification import load_identification
+from sessions.results.robot import read_robot
+from tests.core.robot.planted import ARM, NAMES, planted
+
+pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+
+from core.robot.chain import Chain
+
+FIT = ["--models", "m1", "--trials", "200", "--no-command-path", "--threads", "2", "--quiet"]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with the file of an arm, three motions of it, and the session with them."""
+    place = tmp_path_factory.mktemp("arm")
+    (place / "arm.xml").write_text(ARM)
+    runs = planted(Chain(place / "arm.xml"), load_model("sts3215", "m1"))
+    (place / "motions").mkdir()
+    for first in range(0, len(runs), 3):
+        some = runs[first : first + 3]
+        goal, position = (
+            np.column_stack([getattr(run, name) for run in some]) for name in ("goal_position", "position")
+        )
+        path = place / f"motions/{some[0].trajectory}.npz"
+        np.savez(path, time=some[0].time, goal=goal, position=position, names=np.array(NAMES))
+    words = ["import", place / "motions", "--joints", "all", "--servo", "sts3215", "--kp", "16", "-o", place / "lab"]
+    assert main([str(word) for word in words]) == 0
+    return place
+
+
+@pytest.fixture(scope="module")
+def result(place):
+    """The result of the command for two joints, and what it printed."""
+    words = ["robot", "identify", "lab", "--urdf", "arm.xml", "--joints", "lift,elbow", *FIT, "-o", "result"]
+    assert main([str(place / word) if word in ("lab", "arm.xml", "result") else word for word in words]) == 0
+    return place / "result"
+
+
+def output_of(capsys, *words, status=0):
+    assert main([str(word) for word in words]) == status
+    return capsys.readouterr()
+
+
+def test_each_joint_has_a_folder_and_the_same_held_out_motion(result):
+    robot = read_robot(result)
+    assert [*robot.joints] == ["lift", "elbow"]
+    assert len(robot.held_out) == 1
+    assert {*robot.training, *robot.held_out} == {"motion0", "motion1", "motion2"}
+    for joint in robot.joints:
+        (found,) = load_identification(result / joint).results
+        assert found.validation_mae < 0.02
+        assert robot.model(joint) == found.model
+
+
+def test_what_is_found_moves_each_joint_as_measured(place, result, capsys):
+    told = output_of(capsys, "robot", "evaluate", result, place / "lab").out
+    assert told.splitlines()[0].split() == [
+        "joint",
+        "model",
+        "MAE/mrad",
+        "held",
+        "out/mrad",
+        "worst",
+        "motion",
+        "its",
+        "error/mrad",
+    ]
+    data = json.loads(output_of(capsys, "robot", "evaluate", result, place / "lab", "--json").out)
+    assert data["held_out"] == list(read_robot(result).held_out)
+    for joint in ("lift", "elbow"):
+        assert max(data["joints"][joint]["motions"].values()) < 0.02
+    one = json.loads(output_of(capsys, "robot", "evaluate", result, place / "lab", "--joints", "lift", "--json").out)
+    assert one["joints"] == {"lift": data["joints"]["lift"]}
+    refused = output_of(capsys, "robot", "evaluate", result, place / "lab", "--joints", "pan", status=1).err
+    assert refused.endswith("no model of pan; there are lift, elbow\n")
+
+
+def test_a_second_identification_into_one_folder_is_refused(place, result, capsys):
+    words = ["robot", "identify", place / "lab", "--urdf", place / "arm.xml", *FIT, "-o", result]
+    assert "already holds the identification of a robot" in output_of(capsys, *words, status=1).err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["identify", "lab", "-o", "out"],
+        ["crossvalidate", "lab", "--models", "m1", "-o", "out"],
+        ["evaluate", "lab", "--model", "sts3215:m6"],
+        ["simulate", "lab", "--model", "sts3215:m6", "-o", "out"],
+        ["coverage", "lab"],
+        ["next", "lab"],
+    ],
+)
+def test_runs_of_joints_are_refused_where_no_robot_is_given(place, capsys, words):
+    at = [place / word if word in ("lab", "out") else word for word in words]
+    line = output_of(capsys, *at, status=1).err
+    assert line.count("\n") == 1
+    assert "of the joint pan of a robot" in line
+    assert "bench robot identify" in line
+    assert not (place / "out").exists()
+
+
+def test_runs_name_their_joints(place, capsys):
+    assert output_of(capsys, "runs", place / "lab").out.splitlines()[2].split()[-1] == "lift"
+
+
+def test_doubts_and_what_is_left_out_are_printed_before_the_fit(place, tmp_path, capsys):
+    """The sign of a joint turned at the import, and a joint that the file lacks."""
+    columns = "time=time,goal=goal.{joint}:rad*-1,position=position.{joint}:rad*-1"
+    facts = ["--servo", "sts3215", "--kp", "16", "--quiet"]
+    for joints, more in (("lift", ["--columns", columns]), ("pan,elbow=hand", [])):
+        output_of(capsys, "import", place / "motions", "--joints", joints, *more, *facts, "-o", tmp_path / "lab")
+    words = [
+        "robot",
+        "identify",
+        tmp_path / "lab",
+        "--urdf",
+        place / "arm.xml",
+        "--joints",
+        "hand",
+        "-o",
+        tmp_path / "r",
+    ]
+    assert "joint hand: no run of it; there are runs of" in output_of(capsys, *words, status=1).err
+    words[5:7] = ["--joints", "pan", *FIT]
+    told = output_of(capsys, *words)
+    assert "note: hand is not in arm.xml: left out" in told.err
+    assert told.out.splitlines()[0].startswith("joint  range/deg")
+
+
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        ("none.urdf", "none.urdf: cannot be read"),
+        ("other.xml", "has none of the recorded joints (pan, lift, elbow), its hinges are a"),
+    ],
+)
+def test_a_wrong_robot_is_refused_in_one_line(place, tmp_path, capsys, file, words):
+    other = '<mujoco><worldbody><body><joint name="a"/><geom size="0.1"/></body></worldbody></mujoco>'
+    (tmp_path / "other.xml").write_text(other)
+    line = output_of(
+        capsys, "robot", "identify", place / "lab", "--urdf", tmp_path / file, "-o", tmp_path / "r", status=1
+    ).err
+    assert line.count("\n") == 1
+    assert words in line
+    assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"robot": 1, "joints": [], "training": []}'])
+def test_a_damaged_result_is_refused_in_one_line(place, tmp_path, capsys, text):
+    (tmp_path / "robot.json").write_text(text)
+    line = output_of(capsys, "robot", "evaluate", tmp_path, place / "lab", status=1).err
+    assert line.count("\n") == 1
+    assert "robot.json: cannot be read" in line
+    assert "no identification of a robot" in output_of(capsys, "robot", "evaluate", place, place / "lab", status=1).err
