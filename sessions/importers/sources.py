@@ -28,6 +28,7 @@ from sessions.importers.bam_json import UnclearServoError, read_bam
 from sessions.importers.datasets import INFO, open_dataset
 from sessions.importers.kinds import NotARecordingError, RunList
 from sessions.importers.own_csv import read_csv
+from sessions.importers.sage import STATES, open_sage
 from sessions.importers.table_runs import TableImport, read_runs
 from sessions.importers.tables import OPENERS, Table, open_table
 from sessions.opening import SESSION_NAME
@@ -43,7 +44,7 @@ READERS: dict[str, Callable[[bytes, str, str], Recording | RunList]] = {".json":
 
 ENDINGS = (*dict.fromkeys((*READERS, *OPENERS)),)
 """Endings of files that are read whole; each may be followed by .gz."""
-FOLDERS: dict[Path, Callable[[Path], Table]] = {INFO: open_dataset, Path(METADATA): BagTable}
+FOLDERS: dict[Path, Callable[[Path], Table]] = {INFO: open_dataset, Path(METADATA): BagTable, STATES: open_sage}
 """File that marks a folder as one source, and what opens it."""
 
 HDF5_ENDING = ".h5"
@@ -131,7 +132,7 @@ def is_table(path: Path) -> bool:
 
 
 def _opener(path: Path) -> Callable[[Path], Table] | None:
-    """Return what opens a data set or bag; None for everything else."""
+    """Return what opens a data set, bag or motion of a robot; None for everything else."""
     if path.is_dir():
         return next((opener for mark, opener in FOLDERS.items() if (path / mark).is_file()), None)
     return BagTable if _ending(path) in BAGS else None

@@ -1,5 +1,7 @@
 """Tables of a whole robot become one run for each joint, which names its joint and its motion."""
 
+import csv
+
 import numpy as np
 import pytest
 
@@ -121,6 +123,68 @@ def test_joints_at_rest_are_no_repetitions_of_each_other(tmp_path):
     np.savez(path, time=TIME, goal=np.zeros((200, 3)), position=np.zeros((200, 3)), joints=np.array(NAMES))
     assert len(runs_of(path, tmp_path / "lab")) == 3
     assert runs_of(path, tmp_path / "lab") == []  # imported before
+
+
+def written_sage(folder, apart=0.0, scale=1e6):
+    """A motion in the layout of SAGE, whose states come `apart` seconds after the goals."""
+    folder.mkdir(parents=True)
+    (folder / "joint_list.txt").write_text("".join(f"{name}\n" for name in NAMES))
+    for file, kind, values, late in (
+        ("control", "CONTROL", GOAL, 0.0),
+        ("state_motor", "STATE_MOTOR", POSITION, apart),
+    ):
+        with (folder / f"{file}.csv").open("w", newline="") as text:
+            rows = csv.writer(text)
+            rows.writerow(["type", "timestamp", "positions", "velocities"])
+            rows.writerows(
+                [kind, (t + late) * scale, row.tolist(), [0.0] * 3] for t, row in zip(TIME, values, strict=True)
+            )
+    return folder
+
+
+@pytest.mark.parametrize("scale", [1e6, 1.0])
+def test_folders_of_sage_are_motions(tmp_path, scale):
+    """Of a real robot, in µs, and of a simulated one."""
+    written_sage(tmp_path / "out/swing", scale=scale)
+    (tmp_path / "out/swing/event.csv").write_text("type,timestamp,event\nEVENT,0,DISABLE\n")
+    check(
+        runs_of(tmp_path / "out", tmp_path / "lab", "Rotation=shoulder_pan,Pitch,Jaw"), ("shoulder_pan", "Pitch", "Jaw")
+    )
+
+
+def test_goals_of_sage_between_the_states_keep_their_times(tmp_path):
+    run, *_ = runs_of(written_sage(tmp_path / "swing", apart=0.004), tmp_path / "lab")
+    np.testing.assert_allclose(run.position, POSITION[:, 0])
+    np.testing.assert_allclose(run.goal_position, GOAL[:, 0])
+    np.testing.assert_allclose(run.time - run.command_time, 0.004)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "words"),
+    [
+        ("joint_list.txt", None, "not a motion of SAGE"),
+        ("control.csv", None, "not a motion of SAGE"),
+        ("control.csv", "type,positions\nCONTROL,[1]\n", "control.csv has no column timestamp"),
+        (
+            "control.csv",
+            'type,timestamp,positions\nCONTROL,0,"[1, 2]"\n',
+            "control.csv, line 2: positions are no list of 3",
+        ),
+        (
+            "state_motor.csv",
+            "type,timestamp,positions\nSTATE,0,1\n",
+            "state_motor.csv, line 2: positions are no list of 3",
+        ),
+        ("state_motor.csv", "type,timestamp,positions\nSTATE,0,x\n", "swing: "),
+        ("state_motor.csv", "", "the file is empty"),
+    ],
+)
+def test_damaged_folders_of_sage_are_refused_in_one_line(tmp_path, file, text, words):
+    damaged = written_sage(tmp_path / "swing") / file
+    damaged.unlink() if text is None else damaged.write_text(text)
+    with pytest.raises(InputError, match=words) as refused:
+        runs_of(tmp_path / "swing", tmp_path / "lab")
+    assert "\n" not in str(refused.value)
 
 
 def test_episodes_are_motions_of_their_own(tmp_path):
