@@ -104,6 +104,7 @@ if TYPE_CHECKING:
     from core.motion.trajectories import Trajectory, make_trajectory
     from core.practice.diagram import DriveBackdriveDiagram
     from core.practice.placement import PlacedPoint
+    from core.robot.runs import RobotRuns
     from core.servo.bench import Bench
     from core.servo.model import ServoModel
     from core.servo.servo_spec import ServoSpec
@@ -126,6 +127,7 @@ _PLACES = {
     "core.motion.simulation": ("simulate_trajectory",),
     "core.motion.trajectories": ("Trajectory", "make_trajectory"),
     "core.practice.diagram": ("DriveBackdriveDiagram",),
+    "core.robot.runs": ("RobotRuns",),
     "core.servo.bench": ("Bench",),
     "core.servo.model": ("ServoModel",),
     "core.servo.servo_spec": ("ServoSpec",),
@@ -138,10 +140,10 @@ _PLACES = {
 __all__ = [
     "Bench", "Certainty", "Check", "Comparison", "Coverage", "CrossValidated", "DriveBackdriveDiagram",
     "Evaluation", "ExportResult", "Identification", "Learned", "ModelResult", "NextRecordings", "Recording",
-    "ServoBenchError", "ServoModel", "ServoSettings", "ServoSpec", "Session", "Trajectory", "certainty",
+    "RobotRuns", "ServoBenchError", "ServoModel", "ServoSettings", "ServoSpec", "Session", "Trajectory", "certainty",
     "check_export", "coverage", "cross_validate", "drive_backdrive", "evaluate", "example", "export", "from_frame",
     "identify", "import_logs", "learn", "load_model", "load_servo", "make_trajectory", "propose", "record", "recording",
-    "simulate", "simulate_trajectory", "write_model",
+    "robot_runs", "simulate", "simulate_trajectory", "write_model",
 ]  # fmt: skip
 
 
@@ -355,7 +357,7 @@ def import_logs(
         where: Values of columns that the rows must have, e.g. {"id": 3}.
         split_by: Column of whose values each makes a run, e.g. "episode_index".
         joints: Joints of a robot to import, "NAME,NAME" or "OLD=NEW" as in the robot's file, or "all"; `columns` then
-            has "{joint}" where the names of their columns differ. They are identified with `bench robot identify`.
+            has "{joint}" where the names of their columns differ. See `robot_runs`.
         goal_shift: Rows by which goals are moved, e.g. -1 if each is logged one row late. "auto": the shift of -2 to 2
             rows that clearly explains more than none.
         calibration: LeRobot's calibration file, for goals and positions from -100 to 100; it replaces their units.
@@ -671,6 +673,36 @@ def identify(
         watch = Watch(progressed=show_generation)
         found = run_identification(runs.recordings, request, Path(output), watch, selection=runs.selection)
     return found.identification
+
+
+def robot_runs(
+    data: Session | Recording | Sequence[Recording] | str | Path, robot: str | Path, joints: str | Sequence[str] = ()
+) -> RobotRuns:
+    """Compute the loads on the joints of a robot, below which each is identified like a servo on the bench.
+
+    Needs MuJoCo: pip install 'servobench[mujoco]'.
+
+    Args:
+        data: Runs of the joints, as `import_logs` makes them with `joints`.
+        robot: URDF or MJCF file of the robot.
+        joints: Joints wanted. Default: all that move.
+
+    Returns:
+        The runs of each joint with their loads, for `identify`, `evaluate`, `simulate` and others; what the motions
+        excite; and sentences on what is left out or looks mixed up. With the same seed, `identify` holds out the same
+        motions for all joints.
+
+    Raises:
+        ServoBenchError: The runs are of another robot or in another unit, no joint moves, or MuJoCo is not installed.
+
+    Example:
+        >>> arm = sb.robot_runs("arm", "so101.urdf")  # doctest: +SKIP
+        >>> found = {joint: sb.identify(runs, "m1,m6") for joint, runs in arm.joints.items()}  # doctest: +SKIP
+    """
+    from core.robot.chain import Chain
+    from core.robot.runs import robot_runs
+
+    return robot_runs(Chain(robot), _runs(data).recordings, _names(joints) if joints else ())
 
 
 def cross_validate(  # noqa: D417 (the options of identify)

@@ -43,7 +43,12 @@ class JointCoverage:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RobotRuns:
-    """Runs of a robot's joints with their loads, ready to be identified."""
+    """Runs of a robot's joints with their loads, ready to be identified.
+
+    Example:
+        >>> arm = sb.robot_runs("arm", "so101.urdf")  # doctest: +SKIP
+        >>> [each.joint for each in arm.coverage]  # doctest: +SKIP
+    """
 
     motions: tuple[ArmMotion, ...]
     joints: Mapping[str, tuple[Recording, ...]]

@@ -374,8 +374,9 @@ def _check(channel: str, values: NDArray[Any], rows: NDArray[np.intp], column: C
 def unknown_table(table: Table) -> UnknownTableError:
     """Return the error for a table whose columns have no known meaning."""
     guess = guess_columns(table)
+    joints = ", of several joints (for the motion of a whole robot, add --joints)" if guess_joint_columns(table) else ""
     error = UnknownTableError(
-        f"not a recording: a table that ServoBench did not write, with the columns {listed(table.names)}",
+        f"not a recording: a table that ServoBench did not write, with the columns {listed(table.names)}{joints}",
         table.names,
         table.head(PREVIEWED),
         columns_text(guess),

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+import servobench as sb
 from bench_gui.cli import main
 from core.servo.shipped import load_model
 from sessions.results.identification import load_identification
@@ -82,6 +83,16 @@ def test_what_is_found_moves_each_joint_as_measured(place, result, capsys):
     assert one["joints"] == {"lift": data["joints"]["lift"]}
     refused = output_of(capsys, "robot", "evaluate", result, place / "lab", "--joints", "pan", status=1).err
     assert refused.endswith("no model of pan; there are lift, elbow\n")
+
+
+def test_python_computes_the_same_loads(place, result):
+    arm = sb.robot_runs(place / "lab", place / "arm.xml", "elbow")
+    assert [*arm.joints] == ["elbow"]
+    errors = sb.evaluate(read_robot(result).model("elbow"), arm.joints["elbow"])
+    assert errors.mean_mae < 0.02
+    found = sb.identify(arm.joints["elbow"], "m1", command_path=False, trials=30, progress=False)
+    held = [run.provenance["motion"] for run in arm.joints["elbow"] if run.id in found.split.validation]
+    assert tuple(held) == read_robot(result).held_out
 
 
 def test_a_second_identification_into_one_folder_is_refused(place, result, capsys):

@@ -118,6 +118,13 @@ def test_a_table_of_one_servo_has_no_joints(tmp_path):
         runs_of(path, tmp_path / "lab", columns="time=t,goal=goal,position=pos")
 
 
+def test_a_table_of_several_joints_says_how_to_import_all(tmp_path):
+    with pytest.raises(
+        UnknownTableError, match=r"of several joints \(for the motion of a whole robot"
+    ):
+        import_paths([written_csv(tmp_path / "swing.csv", "{}_position")], tmp_path / "lab")
+
+
 def test_joints_at_rest_are_no_repetitions_of_each_other(tmp_path):
     path = tmp_path / "swing.npz"
     np.savez(path, time=TIME, goal=np.zeros((200, 3)), position=np.zeros((200, 3)), joints=np.array(NAMES))
