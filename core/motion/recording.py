@@ -156,12 +156,14 @@ class Recording(Tabular):
 
     def heading(self) -> str:
         """Return run, servo, bench, gain, sample count and duration."""
-        command = (
-            f"kp {self.settings.kp:g}" if self.command.kind == "position" else f"commanded by {self.command.words}"
-        )
-        pendulum = f"{self.bench.mass:g} kg at {self.bench.length:g} m"
-        load = f"joint {self.joint} of a robot" if self.joint else pendulum
-        return f"{self.id}, {self.settings.servo}, {load}, {command}, {self.samples} samples, {self.duration:.1f} s"
+        law = f"kp {self.settings.kp:g}" if self.command.kind == "position" else f"commanded by {self.command.words}"
+        about = f"{self.id}, {self.settings.servo}, {self.load_in_words}, {law}"
+        return f"{about}, {self.samples} samples, {self.duration:.1f} s"
+
+    @property
+    def load_in_words(self) -> str:
+        """Pendulum, or joint of a robot, in words."""
+        return f"joint {self.joint} of a robot" if self.joint else f"{self.bench.mass:g} kg at {self.bench.length:g} m"
 
     def columns(self) -> Mapping[str, NDArray[Any]]:
         """Return the channels, (n,) each."""

@@ -85,6 +85,17 @@ def test_what_is_found_moves_each_joint_as_measured(place, result, capsys):
     assert refused.endswith("no model of pan; there are lift, elbow\n")
 
 
+def test_each_joint_has_a_report(place, result, capsys):
+    told = output_of(capsys, "robot", "report", result, place / "lab", "--joints", "lift").out
+    assert told == f"{result / 'lift/report.html'}\n"
+    text = (result / "lift/report.html").read_text()
+    assert "joint lift of a robot" in text
+    assert "0 kg" not in text
+    held = read_robot(result).held_out[0]
+    assert f"--joints lift --no-command-path --models m1 --trials 200 --seed 0 --validation motion={held}" in text
+    assert f"bench robot report {result} {place / 'lab'}" in text
+
+
 def test_python_computes_the_same_loads(place, result):
     arm = sb.robot_runs(place / "lab", place / "arm.xml", "elbow")
     assert [*arm.joints] == ["elbow"]

@@ -43,6 +43,7 @@ def needs(module):
         "robot_logs",
         pytest.param("lerobot", marks=needs("pyarrow")),
         pytest.param("ros", marks=needs("rosbags")),
+        pytest.param("robot", marks=needs("mujoco")),
         "python",
         pytest.param(
             "cookbook/mujoco", marks=[needs("mujoco"), pytest.mark.exhaustive("an engine; tests of exports run it")]

@@ -119,9 +119,7 @@ def test_a_table_of_one_servo_has_no_joints(tmp_path):
 
 
 def test_a_table_of_several_joints_says_how_to_import_all(tmp_path):
-    with pytest.raises(
-        UnknownTableError, match=r"of several joints \(for the motion of a whole robot"
-    ):
+    with pytest.raises(UnknownTableError, match=r"of several joints \(for the motion of a whole robot"):
         import_paths([written_csv(tmp_path / "swing.csv", "{}_position")], tmp_path / "lab")
 
 

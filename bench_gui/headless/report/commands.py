@@ -15,10 +15,24 @@ _ALWAYS = ("models", "seed", "validation")
 
 
 def identify_command(
-    session: Path, request: IdentificationRequest, runs: Sequence[str] | None = None, output: str = "RESULT"
+    session: Path,
+    request: IdentificationRequest,
+    runs: Sequence[str] | None = None,
+    output: str = "RESULT",
+    joint: tuple[Path, str] | None = None,
 ) -> str:
-    """Return the `bench identify` command of a request; runs: None for all usable ones."""
+    """Return the `bench identify` or `bench robot identify` command of a request.
+
+    Args:
+        session: The session.
+        request: The request.
+        runs: Runs that are used. None for all usable ones.
+        output: Folder of the result.
+        joint: File of a robot, and the joint that was identified. None for a servo on the bench.
+    """
     words = ["bench", "identify", str(session)]
+    if joint is not None:
+        words = ["bench", "robot", "identify", str(session), "--urdf", str(joint[0]), "--joints", joint[1]]
     if runs is not None:
         words += ["--runs", ",".join(runs)]
     terms = request.command_path

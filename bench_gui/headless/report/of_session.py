@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,19 +14,24 @@ from bench_gui.headless.report.sections import ReportContents
 from core.base.errors import IdentificationError, ServoBenchError
 from core.base.json_fields import plain
 from core.identification.diagnosis import diagnosed
+from core.motion.recording import Recording
 from core.practice.placement import PlacedPoint, points_from_json
 from sessions import Session
 from sessions.results.folder import DIAGNOSIS, write_file
 from sessions.results.identification import load_identification
 
 
-def report_of(session: Path, folder: Path, path: Path) -> Path:
+def report_of(
+    session: Path, folder: Path, path: Path, loaded: Sequence[Recording] = (), robot: Path | None = None
+) -> Path:
     """Write the report of an identification and return its path.
 
     Args:
         session: Session with the runs of the identification.
         folder: Folder of the identification.
         path: File to write.
+        loaded: Runs of a robot's joint with their loads, which replace those of the session.
+        robot: File of the robot.
 
     Raises:
         IdentificationError: The folder has no identification, or a run of the fit is missing.
@@ -36,7 +42,11 @@ def report_of(session: Path, folder: Path, path: Path) -> Path:
     runs = [run.id for run in opened.runs() if run.id in used]
     if lost := opened.missing(sorted(used)):
         raise IdentificationError(f"{lost[0]}; the report needs the runs of the fit")
-    recordings = opened.load_for_fit(runs)
+    recordings = [run for run in loaded if run.id in used] if loaded else opened.load_for_fit(runs)
+    if len(recordings) < len(used):
+        raise IdentificationError(f"{folder}: motions of the fit are left out; the report needs all of them")
+    joint = None if robot is None else (robot, recordings[0].joint)
+    every = loaded or set(opened.fit_ids()) == used
     if found.diagnosis is None:
         found = diagnosed(found, recordings)
         # The window then shows the same warnings, unless the folder is read-only.
@@ -58,9 +68,11 @@ def report_of(session: Path, folder: Path, path: Path) -> Path:
             recordings=recordings,
             points=points,
             folder=folder,
-            identified_by=identify_command(session, found.request, None if set(opened.fit_ids()) == used else runs),
+            identified_by=identify_command(session, found.request, None if every else runs, joint=joint),
             run_hashes={run: opened.data_hash([run]) for run in runs},
-            command=f"bench report {shlex.quote(str(session))} {shlex.quote(str(folder))}",
+            command=f"bench report {shlex.quote(str(session))} {shlex.quote(str(folder))}"
+            if robot is None
+            else f"bench robot report {shlex.quote(str(folder.parent))} {shlex.quote(str(session))}",
             remarks=remarks,
         ),
     )

@@ -130,7 +130,8 @@ def _grid(seen: Examination) -> dict[str, Any] | None:
     grid = seen.coverage.value.grid
     counts: dict[str, dict[str, int]] = {}
     for cell in grid.cells:
-        label = f"{cell.mass:g} kg at {cell.length:g} m, kp {cell.kp:g}, {cell.supply_voltage:g} V"
+        load = f"{cell.mass:g} kg at {cell.length:g} m" if cell.mass or cell.length else "joint of a robot"
+        label = f"{load}, kp {cell.kp:g}, {cell.supply_voltage:g} V"
         counts.setdefault(label, {})[cell.trajectory] = cell.count
     return {"trajectories": grid.trajectories, "rows": counts, "filled": len(grid.cells), "possible": grid.possible}
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from core.robot.runs import RobotRuns
     from sessions import Session
     from sessions.results.identifying import Watch
+    from sessions.results.robot import RobotModel
 
 EXAMPLES = """\
 examples:
@@ -55,12 +56,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     identify.set_defaults(run_task=_identify)
 
     evaluate = add_task(tasks, "evaluate", "evaluate the identified servos on motions of the robot")
-    evaluate.add_argument("result", metavar="RESULT", help="folder of bench robot identify")
-    add_recordings(evaluate)
-    evaluate.add_argument("--urdf", metavar="FILE", help="the robot, URDF or MJCF (default: that of RESULT)")
-    _add_joints(evaluate)
+    _add_result(evaluate)
     add_json(evaluate)
     evaluate.set_defaults(run_task=_evaluate)
+
+    report = add_task(tasks, "report", "write the HTML report of each joint")
+    _add_result(report)
+    report.set_defaults(run_task=_report)
+
+
+def _add_result(parser: argparse.ArgumentParser) -> None:
+    """Add a result and the motions to use with it."""
+    parser.add_argument("result", metavar="RESULT", help="folder of bench robot identify")
+    add_recordings(parser)
+    parser.add_argument("--urdf", metavar="FILE", help="the robot, URDF or MJCF (default: that of RESULT)")
+    _add_joints(parser)
 
 
 def _add_joints(parser: argparse.ArgumentParser) -> None:
@@ -128,14 +138,8 @@ def _identify(arguments: argparse.Namespace) -> None:
 
 def _evaluate(arguments: argparse.Namespace) -> None:
     from core.identification.evaluate import evaluate
-    from sessions import Session
-    from sessions.results.robot import read_robot
 
-    known = read_robot(Path(arguments.result))
-    arguments.joints = arguments.joints or list(known.joints)
-    if unknown := [joint for joint in arguments.joints if joint not in known.joints]:
-        raise InputError(f"{arguments.result}: no model of {unknown[0]}; there are {', '.join(known.joints)}")
-    runs, _ = _runs(arguments, Session.open(arguments.session), arguments.urdf or known.file)
+    known, runs = _identified(arguments)
     options = {"dt": arguments.dt, "supply": arguments.supply, "threads": arguments.threads}
     models = {joint: known.model(joint) for joint in runs.joints}
     errors = {
@@ -158,6 +162,27 @@ def _evaluate(arguments: argparse.Namespace) -> None:
         ],
     )
     print(f"{counted(len(runs.motions), 'motion')}, the other joints as measured")
+
+
+def _report(arguments: argparse.Namespace) -> None:
+    from bench_gui.headless.report.of_session import report_of
+
+    known, runs = _identified(arguments)
+    for joint, recordings in runs.joints.items():
+        folder = known.joints[joint].parent
+        print(report_of(Path(arguments.session), folder, folder / "report.html", recordings, known.file))
+
+
+def _identified(arguments: argparse.Namespace) -> tuple[RobotModel, RobotRuns]:
+    """Return the models of RESULT and the runs of their joints."""
+    from sessions import Session
+    from sessions.results.robot import read_robot
+
+    known = read_robot(Path(arguments.result))
+    arguments.joints = arguments.joints or list(known.joints)
+    if unknown := [joint for joint in arguments.joints if joint not in known.joints]:
+        raise InputError(f"{arguments.result}: no model of {unknown[0]}; there are {', '.join(known.joints)}")
+    return known, _runs(arguments, Session.open(arguments.session), arguments.urdf or known.file)[0]
 
 
 def _runs(arguments: argparse.Namespace, session: Session, robot: str | Path) -> tuple[RobotRuns, Sequence[str]]:
