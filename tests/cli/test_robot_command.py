@@ -1,13 +1,16 @@
 """`bench robot`: from motions of a whole arm to a model for each joint, and what refuses runs of joints elsewhere."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import servobench as sb
 from bench_gui.cli import main
+from core.base.errors import InputError
 from core.servo.shipped import load_model
+from sessions import Session
 from sessions.results.identification import load_identification
 from sessions.results.robot import read_robot
 from tests.core.robot.planted import ARM, NAMES, planted
@@ -129,6 +132,17 @@ def test_runs_of_joints_are_refused_where_no_robot_is_given(place, capsys, words
     assert "of the joint pan of a robot" in line
     assert "bench robot identify" in line
     assert not (place / "out").exists()
+
+
+def test_the_window_computes_nothing_of_runs_of_joints(place):
+    """Its processes end with the same line, which the page shows."""
+    from bench_gui.identify.coverage.compute import CheckJob, check
+    from bench_gui.identify.material import Material
+
+    runs = tuple(run.id for run in Session.open(place / "lab").runs())
+    line = SimpleNamespace(tell=lambda message: None, stop_asked=lambda: False, courtesy_asked=lambda: False)
+    with pytest.raises(InputError, match="bench robot identify"):
+        check(CheckJob(material=Material(session=place / "lab", runs=runs)), line)
 
 
 def test_runs_name_their_joints(place, capsys):
