@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,11 @@ from core.identification.identify import IdentificationRequest
 from core.identification.result import Identification, ModelResult
 from core.identification.runs.split import Split, split_recordings
 from core.motion.simulation import sampling_step
+from core.robot.arm import JointServo
 from core.robot.runs import RobotRuns
+from core.servo.bench import Bench
 from core.servo.model import ServoModel
+from core.servo.settings import ServoSettings
 from sessions.results.folder import read_file, write_file
 from sessions.results.identifying import Watch, run_identification
 
@@ -40,10 +43,21 @@ class RobotModel:
     held_out: tuple[str, ...]
     joints: Mapping[str, Path]
     """File of each joint's recommended model."""
+    settings: Mapping[str, ServoSettings]
+    """Settings of each joint's servo in its first run."""
+    benches: Mapping[str, Bench]
+    """Pendulum as heavy as each joint's load."""
 
     def model(self, joint: str) -> ServoModel:
         """Return the model of a joint; raises ServoBenchError if its file is gone or damaged."""
         return ServoModel.read(self.joints[joint])
+
+    def servos(self, joints: Iterable[str]) -> dict[str, JointServo]:
+        """Return the servos of joints; raises ServoBenchError if a model's file is gone or damaged."""
+        return {
+            joint: JointServo(model=self.model(joint), settings=self.settings[joint], bench=self.benches[joint])
+            for joint in joints
+        }
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -102,7 +116,7 @@ def identify_robot(
             break
     if not found:
         raise IdentificationError("; ".join(f"{joint}: {why}" for joint, why in failed.items()))
-    write_file(folder, ROBOT, _to_json(robot, split, found))
+    write_file(folder, ROBOT, _to_json(robot, split, found, runs))
     return RobotIdentification(split=split, joints=found, failed=failed)
 
 
@@ -111,10 +125,16 @@ def joint_folder(joint: str) -> str:
     return re.sub(r"[^\w.-]|^[.-]", "_", joint)
 
 
-def _to_json(robot: Path, split: Split, found: Mapping[str, Identification]) -> dict[str, Any]:
+def _to_json(robot: Path, split: Split, found: Mapping[str, Identification], runs: RobotRuns) -> dict[str, Any]:
     def row(joint: str, best: ModelResult) -> dict[str, Any]:
-        model = f"{joint_folder(joint)}/{best.model.friction}.json"
-        return {"model": model, "train_mae": best.train_mae, "validation_mae": best.validation_mae}
+        first = runs.joints[joint][0]
+        return {
+            "model": f"{joint_folder(joint)}/{best.model.friction}.json",
+            "train_mae": best.train_mae,
+            "validation_mae": best.validation_mae,
+            "settings": first.settings.to_json(),
+            "bench": first.bench.to_json(),
+        }
 
     return {
         "robot": str(robot.resolve()),
@@ -138,7 +158,9 @@ def read_robot(folder: Path) -> RobotModel:
             file=Path(str(data["robot"])),
             training=tuple(map(str, data["training"])),
             held_out=tuple(map(str, data["held_out"])),
-            joints={str(joint): folder / str(row["model"]) for joint, row in data["joints"].items()},
+            joints={joint: folder / str(row["model"]) for joint, row in data["joints"].items()},
+            settings={joint: ServoSettings.from_json(row["settings"]) for joint, row in data["joints"].items()},
+            benches={joint: Bench.from_json(row["bench"]) for joint, row in data["joints"].items()},
         )
     except OSError as error:
         raise IdentificationError(f"{folder}: no identification of a robot ({error.strerror or error})") from None

@@ -22,6 +22,7 @@ from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, millirad
 from core.base.errors import InputError
 from core.base.interrupt import Interrupt
 from core.base.words import counted
+from core.export.targets import TARGETS
 
 if TYPE_CHECKING:
     from core.identification.evaluate import Evaluation
@@ -35,8 +36,8 @@ EXAMPLES = """\
 examples:
   bench import motions/ --joints all --servo sts3215 --kp 16 -o arm
   bench robot identify arm --urdf so101.urdf -o result
-  bench robot evaluate result arm
-  bench export result/elbow_flex/m6.json --to mujoco -o exported"""
+  bench robot evaluate result arm --whole
+  bench robot export result --to mujoco-hook -o exported"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,6 +58,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     evaluate = add_task(tasks, "evaluate", "evaluate the identified servos on motions of the robot")
     _add_result(evaluate)
+    evaluate.add_argument(
+        "--whole",
+        action="store_true",
+        help="also simulate the whole robot in MuJoCo, all joints by their models, in the held-out motions (without "
+        "any, in all)",
+    )
     add_json(evaluate)
     evaluate.set_defaults(run_task=_evaluate)
 
@@ -64,11 +71,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_result(report)
     report.set_defaults(run_task=_report)
 
+    export = add_task(tasks, "export", "export the robot with its servos")
+    _add_robot(export)
+    targets = dict.fromkeys(TARGETS)
+    export.add_argument("--to", required=True, choices=targets, metavar="TARGET", help=", ".join(targets))
+    export.add_argument("-o", "--output", required=True, metavar="DIR", help="folder for the files")
+    export.add_argument("--force", action="store_true", help="overwrite existing files that differ")
+    add_json(export)
+    export.set_defaults(run_task=_export)
+
 
 def _add_result(parser: argparse.ArgumentParser) -> None:
     """Add a result and the motions to use with it."""
-    parser.add_argument("result", metavar="RESULT", help="folder of bench robot identify")
+    _add_robot(parser)
     add_recordings(parser)
+
+
+def _add_robot(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("result", metavar="RESULT", help="folder of bench robot identify")
     parser.add_argument("--urdf", metavar="FILE", help="the robot, URDF or MJCF (default: that of RESULT)")
     _add_joints(parser)
 
@@ -145,8 +165,12 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     errors = {
         joint: _by_motion(runs, evaluate(model, runs.joints[joint], **options)) for joint, model in models.items()
     }
+    whole = _whole(known, runs, arguments.urdf or known.file) if arguments.whole else {}
     if arguments.json:
-        rows = {joint: {"model": str(known.joints[joint]), "motions": row} for joint, row in errors.items()}
+        rows = {
+            joint: {"model": str(known.joints[joint]), "motions": row, "whole_robot": whole.get(joint, {})}
+            for joint, row in errors.items()
+        }
         print_json({"joints": rows, "held_out": known.held_out, "notes": runs.notes, "warnings": runs.warnings})
         return
 
@@ -155,13 +179,73 @@ def _evaluate(arguments: argparse.Namespace) -> None:
         return milliradians(sum(some) / len(some) if some else None)
 
     print_table(
-        ["joint", "model", "MAE/mrad", "held out/mrad", "worst motion", "its error/mrad"],
         [
-            [joint, models[joint].friction.upper(), mean(row, row), mean(row, known.held_out), *_worst(row)]
+            "joint",
+            "model",
+            "MAE/mrad",
+            "held out/mrad",
+            *(["whole robot/mrad"] if whole else []),
+            "worst motion",
+            "its error/mrad",
+        ],
+        [
+            [
+                joint,
+                models[joint].friction.upper(),
+                mean(row, row),
+                mean(row, known.held_out),
+                *([mean(whole[joint], whole[joint])] if whole else []),
+                *_worst(row),
+            ]
             for joint, row in errors.items()
         ],
     )
     print(f"{counted(len(runs.motions), 'motion')}, the other joints as measured")
+    if whole:
+        print(f"whole robot: {', '.join(next(iter(whole.values())))}, all joints of the table simulated at once")
+
+
+def _known(arguments: argparse.Namespace) -> RobotModel:
+    """Return the models of the result; the joints asked for are all of them by default."""
+    from sessions.results.robot import read_robot
+
+    known = read_robot(Path(arguments.result))
+    arguments.joints = arguments.joints or list(known.joints)
+    if unknown := [joint for joint in arguments.joints if joint not in known.joints]:
+        raise InputError(f"{arguments.result}: no model of {unknown[0]}; there are {', '.join(known.joints)}")
+    return known
+
+
+def _whole(known: RobotModel, runs: RobotRuns, robot: str | Path) -> dict[str, dict[str, float]]:
+    """Return the error of each joint [rad] by motion where all are simulated at once, in the held-out motions."""
+    import numpy as np
+
+    from core.robot.arm import simulate_robot
+    from core.robot.chain import Chain
+
+    servos = known.servos(runs.joints)
+    there = {joint.name for joint in Chain(robot).joints}
+    found: dict[str, dict[str, float]] = {joint: {} for joint in servos}
+    for motion in [each for each in runs.motions if each.id in known.held_out] or runs.motions:
+        names = [joint for joint in motion.runs if joint in there]
+        positions = motion.positions(names)
+        moved = simulate_robot(robot, servos, names, motion.time, motion.goals(names), positions)
+        for joint in servos:
+            place = names.index(joint)
+            found[joint][motion.id] = float(np.abs(moved[:, place] - positions[:, place]).mean())
+    return found
+
+
+def _export(arguments: argparse.Namespace) -> None:
+    from core.robot.exporting import export_robot
+
+    known = _known(arguments)
+    robot = arguments.urdf or known.file
+    files = export_robot(robot, known.servos(arguments.joints), arguments.to, arguments.output, force=arguments.force)
+    if arguments.json:
+        print_json({"files": [str(file) for file in files]})
+    for file in () if arguments.json else files:
+        print(file)
 
 
 def _report(arguments: argparse.Namespace) -> None:
@@ -176,12 +260,8 @@ def _report(arguments: argparse.Namespace) -> None:
 def _identified(arguments: argparse.Namespace) -> tuple[RobotModel, RobotRuns]:
     """Return the models of RESULT and the runs of their joints."""
     from sessions import Session
-    from sessions.results.robot import read_robot
 
-    known = read_robot(Path(arguments.result))
-    arguments.joints = arguments.joints or list(known.joints)
-    if unknown := [joint for joint in arguments.joints if joint not in known.joints]:
-        raise InputError(f"{arguments.result}: no model of {unknown[0]}; there are {', '.join(known.joints)}")
+    known = _known(arguments)
     return known, _runs(arguments, Session.open(arguments.session), arguments.urdf or known.file)[0]
 
 
