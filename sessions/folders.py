@@ -1,6 +1,6 @@
-"""Default folders: home of sessions without a chosen location, a new session, and the user's copy of the example.
+"""Default folders: home of sessions without a chosen location, a new session, and the user's copies of the examples.
 
-The example is a session of eight recordings of a Dynamixel XL330, shipped with ServoBench.
+The examples are sessions shipped with ServoBench: eight recordings of a Dynamixel XL330, and four motions of an SO-101.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import resources
 
 HOME_VARIABLE = "SERVOBENCH_HOME"
 """Environment variable that overrides the location."""
-EXAMPLE = "xl330"
+EXAMPLES = {"example": "xl330", "example-so101": "so101"}
+"""Name of each example on the command line, and the folder it is shipped in."""
 
 
 def home() -> Path:
@@ -36,21 +37,25 @@ def new_session_folder(servo: str) -> Path:
     return folder
 
 
-def example_session(folder: Path | None = None) -> Path:
-    """Return the path of the user's copy of the example session, and create it at the first call.
+def example_session(folder: Path | None = None, name: str = "example") -> Path:
+    """Return the path of the user's copy of an example session, and create it at the first call.
 
-    A copy, since the user may record into it. folder: parent of the copy; None: `home()`.
+    A copy, since the user may record into it.
+
+    Args:
+        folder: Parent of the copy; None: `home()`.
+        name: One of EXAMPLES.
     """
-    parent = home() if folder is None else folder
-    target = parent / f"example_{EXAMPLE}"
+    parent, shipped = home() if folder is None else folder, EXAMPLES[name]
+    target = parent / f"example_{shipped}"
     if target.exists():
         return target
     parent.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(dir=parent, prefix=".example-") as unfinished,
-        as_file(files(resources) / "examples" / EXAMPLE) as source,
+        as_file(files(resources) / "examples" / shipped) as source,
     ):
-        copy = Path(unfinished) / EXAMPLE
+        copy = Path(unfinished) / shipped
         shutil.copytree(source, copy, copy_function=shutil.copyfile)
         # Installed files may be read-only, and copies inherit the permissions.
         for place in (copy, *copy.rglob("*/")):

@@ -268,15 +268,15 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
 
 
 def session_place(text: str) -> str:
-    """Return the path of a session; EXAMPLE_NAME stands for a copy of the example session.
+    """Return the path of a session; the name of an example stands for a copy of it.
 
     A file or folder of that name in the working directory takes precedence.
     """
-    if text != EXAMPLE_NAME or Path(text).exists():
+    if not text.startswith(EXAMPLE_NAME) or Path(text).exists():
         return text
-    from sessions.folders import example_session
+    from sessions.folders import EXAMPLES, example_session
 
-    return str(example_session())
+    return str(example_session(name=text)) if text in EXAMPLES else text
 
 
 def add_session(parser: argparse.ArgumentParser, what: str = "session folder or exported session file") -> None:

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from sessions.results.identifying import Watch
     from sessions.results.robot import RobotModel
 
+KEPT = ("robot.urdf", "robot.xml")
+OR_KEPT = " or ".join(KEPT)
+"""Names of a robot's file that is kept with a session."""
+
 EXAMPLES = """\
 examples:
   bench import motions/ --joints all --servo sts3215 --kp 16 -o arm
@@ -45,7 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True)
     identify = add_task(tasks, "identify", "identify the servo of each joint")
     add_recordings(identify)
-    identify.add_argument("--urdf", required=True, metavar="FILE", help="the robot, URDF or MJCF")
+    identify.add_argument(
+        "--urdf", metavar="FILE", help=f"the robot, URDF or MJCF (default: {OR_KEPT} in the session's folder)"
+    )
     _add_joints(identify)
     add_fit(identify, models=("m1", "m6"), trials=3000)
     identify.set_defaults(command_path=True)
@@ -110,15 +116,14 @@ def _identify(arguments: argparse.Namespace) -> None:
     from sessions.results.robot import identify_robot
 
     session = Session.open(arguments.session)
-    runs, used = _runs(arguments, session, arguments.urdf)
+    robot = Path(arguments.urdf or _kept(arguments.session))
+    runs, used = _runs(arguments, session, robot)
     servo = next(iter(runs.joints.values()))[0].settings.servo
     request = request_from(arguments, servo, session.data_hash(used))
     if not arguments.json:
         _print_coverage(runs)
     with Interrupt() as interrupt, ProgressBar(arguments.quiet or arguments.json) as bar:
-        found = identify_robot(
-            runs, Path(arguments.urdf), request, Path(arguments.output), partial(_watch, bar, interrupt)
-        )
+        found = identify_robot(runs, robot, request, Path(arguments.output), partial(_watch, bar, interrupt))
     errors = {joint: evaluate(each.recommended.model, runs.joints[joint]) for joint, each in found.joints.items()}
     if arguments.json:
         joints = {joint: each.row(each.recommended.model.friction) for joint, each in found.joints.items()}
@@ -203,6 +208,14 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     print(f"{counted(len(runs.motions), 'motion')}, the other joints as measured")
     if whole:
         print(f"whole robot: {', '.join(next(iter(whole.values())))}, all joints of the table simulated at once")
+
+
+def _kept(session: str) -> Path:
+    """Return the robot's file in the folder of a session; raises InputError if there is none."""
+    for name in KEPT:
+        if (file := Path(session) / name).exists():
+            return file
+    raise InputError(f"give the robot's file as --urdf FILE, or put it into the session's folder as {OR_KEPT}")
 
 
 def _known(arguments: argparse.Namespace) -> RobotModel:
