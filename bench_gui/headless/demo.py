@@ -86,6 +86,7 @@ def run_demo(output: str | Path, *, fast: bool, seed: int, show: Callable[[float
         servo=SERVO,
         seed=seed,
         trials=3000 if fast else 6000,
+        contact=load_model(SERVO, RICHEST).contact,  # that of the simulated servo
         data_hash=session.data_hash(),
     )
 

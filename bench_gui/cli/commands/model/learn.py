@@ -36,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model",
         metavar="MODEL",
-        help="identified model with a rigid contact, the base of the residual net (default: M6 with the command path)",
+        help="identified model with a rigid contact, the base of the residual net (default: M6 with the command path "
+        "and a rigid contact)",
     )
     parser.add_argument(
         "--by",
