@@ -15,14 +15,7 @@ from bench_gui.widgets.checks_menu import ChecksMenu
 from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, describe, hbox, whole
 from core.identification.defaults import CONDITIONS
 from core.identification.runs.grouping import SAME_DIGITS, named
-from core.servo.terms import (
-    COMMAND_PATH,
-    COMMAND_PATH_TERMS,
-    CONTACT_TITLES,
-    DEFAULT_CONTACT,
-    FRICTION_MODELS,
-    FRICTION_TITLES,
-)
+from core.servo.terms import COMMAND_PATH, COMMAND_PATH_TERMS, CONTACT_TITLES, FRICTION_MODELS, FRICTION_TITLES
 from sessions.results.crossvalidating import Question
 
 if TYPE_CHECKING:
@@ -207,7 +200,7 @@ class CrossValidationForm(QWidget):
 
 
 def _additions() -> ChecksMenu:
-    contacts = [(name, title, f"{title} contact") for name, title in CONTACT_TITLES.items() if name != DEFAULT_CONTACT]
+    contacts = [(name, title, f"{title} contact") for name, title in CONTACT_TITLES.items()]
     terms = [(name, COMMAND_PATH[name].title) for name in COMMAND_PATH if name not in COMMAND_PATH_TERMS]
     return ChecksMenu(
         "Also compare",
