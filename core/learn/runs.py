@@ -14,6 +14,7 @@ from core.identification.request import IdentificationRequest
 from core.kernel.step import delayed_command
 from core.motion.recording import Recording
 from core.motion.simulation import held_commands, initial_velocity, on_grid, sampling_interval, smoothed_velocity
+from core.servo.terms import SAGS
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +61,8 @@ def runs_of(recordings: Sequence[Recording], request: IdentificationRequest) -> 
     longest = max(run.samples for run in grid)
     columns: dict[str, list[Array]] = {}
     for recording, run in zip(recordings, grid, strict=True):
-        unbuffered = "pulse_sag" in request.command_path
-        commands = held_commands(recording, run, step, 1, request.supply, unbuffered=unbuffered)
+        sags = not SAGS.isdisjoint(request.command_path)
+        commands = held_commands(recording, run, step, 1, request.supply, sags=sags)
         position = np.asarray(run.position, dtype=np.float64)
         for name, values in {
             "goal": commands.goal,

@@ -225,7 +225,7 @@ def held_commands(
     steps: int,
     supply: Supply = "logged",
     *,
-    unbuffered: bool = False,
+    sags: bool = False,
 ) -> Commands:
     """Return the commands of a recording, one value per time step.
 
@@ -238,7 +238,7 @@ def held_commands(
         step: Time between the samples of `run` [s].
         steps: Time steps between two samples.
         supply: Supply voltage, see `supply_of`.
-        unbuffered: As for `supply_of`, see `ServoModel.unbuffered`.
+        sags: As for `supply_of`, see `ServoModel.sags`.
     """
     h = step / steps
     moments: Array = (np.maximum.accumulate(recording.command_time) - run.time[0]) / h
@@ -258,7 +258,7 @@ def held_commands(
         np.add.at(mean, before[within], changes[within])
         return held, mean
 
-    commanded, volts = recording.goal, supply_of(recording, supply, unbuffered=unbuffered)
+    commanded, volts = recording.goal, supply_of(recording, supply, sags=sags)
     if recording.command.kind == "voltage":
         commanded = commanded * (recording.settings.supply_voltage / volts)
     goal, mean = held(commanded)
@@ -331,7 +331,7 @@ def simulate_recording(
         steps,
         run.time,
         np.ascontiguousarray(run.goal, dtype=np.float64),
-        held_commands(recording, run, step, steps, supply, unbuffered=model.unbuffered),
+        held_commands(recording, run, step, steps, supply, sags=model.sags),
         starts_of(model, run, step)[: 1 if whole else None],
     )
 

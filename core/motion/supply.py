@@ -17,17 +17,19 @@ ALTERNATING, ALTERNATING_SHARE, FEWEST_ALTERNATING = 0.03, 0.03, 10
 driven samples with such a change and their number that show a supply read within the bridge's periods."""
 MORE_AT_LARGE = 1.3
 """Ratio of the changes at large and at small duty cycles that noise does not have."""
+WITHOUT_LOAD = 0.9
+"""Quantile of the logged supply voltage of a run that stands for the voltage without load."""
 
 
-def supply_of(recording: Recording, supply: Supply = "logged", *, unbuffered: bool = False) -> Array:
+def supply_of(recording: Recording, supply: Supply = "logged", *, sags: bool = False) -> Array:
     """Return the supply voltage at each sample [V], (n,).
 
     Args:
         recording: The recording.
         supply: "logged" takes the measured voltage where there is one and the nominal one elsewhere, and the median of
             one that alternates, see `supply_alternation`; "header" takes the nominal one.
-        unbuffered: True if the model computes the sag of an unbuffered supply. The median of what was logged is then
-            the supply of every run, as gentle runs of such a servo hardly alternate.
+        sags: True if the model computes the sag of the supply, which a voltage measured at the servo includes, see
+            `core.servo.model.ServoModel.sags`. The ninth decile of what was logged then stands for the supply.
 
     Raises:
         ModelError: `supply` is neither.
@@ -39,8 +41,8 @@ def supply_of(recording: Recording, supply: Supply = "logged", *, unbuffered: bo
     if supply == "header" or logged is None:
         return nominal
     known = np.isfinite(logged) & (logged > 0)
-    if unbuffered or supply_alternation(recording):
-        logged = np.full_like(logged, np.median(logged[known]) if known.any() else 0.0)
+    if known.any() and (sags or supply_alternation(recording)):
+        logged = np.full_like(logged, np.quantile(logged[known], WITHOUT_LOAD if sags else 0.5))
     return np.where(known, logged, nominal)
 
 

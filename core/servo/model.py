@@ -38,6 +38,7 @@ from core.servo.terms import (
     CONTACTS,
     FRICTION_TERMS,
     MOTOR_TERMS,
+    SAGS,
     TERMS,
     Integrator,
     QuadraticGate,
@@ -206,9 +207,9 @@ class ServoModel(Tabular):
         return self.control.kernel_law, self.kernel_contact, self.leapfrog, "backlash" in self.command_path
 
     @property
-    def unbuffered(self) -> bool:
-        """True if it computes the sag of a supply that nothing buffers, which a logged voltage does not show."""
-        return "pulse_sag" in self.command_path
+    def sags(self) -> bool:
+        """True if it computes the sag of the supply."""
+        return not SAGS.isdisjoint(self.command_path)
 
     @property
     def command_path(self) -> tuple[str, ...]:

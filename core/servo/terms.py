@@ -177,6 +177,8 @@ Feetech's servos are known to have an output offset, the servo's file gives the 
 supply that alternates with the bridge shows an unbuffered one, see `suited`. Backlash about doubles
 the cost of a simulation.
 """
+SAGS = frozenset({"supply_sag", "pulse_sag"})
+"""Command path terms by which a model computes the sag of the supply from the motor's current."""
 
 FRICTION: Mapping[str, Term] = {
     "friction_base": Term(

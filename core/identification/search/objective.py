@@ -141,7 +141,7 @@ class Batch:
             steps.append(step)
             substeps.append(n)
             setups.append(model.setup(run.bench, run.settings, step / n))
-            commands = held_commands(recording, run, step, n, supply, unbuffered=model.unbuffered)
+            commands = held_commands(recording, run, step, n, supply, sags=model.sags)
             inputs = (commands.goal, commands.lasts, commands.enable, commands.supply, commands.load)
             parts.append((*inputs, run.position, measured_velocity(run)))
         goals, lasts, enables, supplies, loads, positions, velocities = map(list, zip(*parts, strict=True))
