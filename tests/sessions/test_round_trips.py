@@ -36,7 +36,7 @@ WHOLE = RunFacts(
     trajectory="lift_and_drop",
     bench=CONDITIONS,
     settings=LAW,
-    provenance={"operator": "Ada", "source_file": "log.json", "servo_address": "simulated:erob80_50"},
+    provenance={"operator": "Ada", "source_file": "log.json", "joint": "elbow", "servo_address": "simulated:erob80_50"},
     uid="3b0d1c0e-8a7b-4d7e-9c57-3f6f0a5d2c11",
     started="2026-03-01T10:00:00.250+01:00",
     finished="2026-03-01T10:00:07.125+01:00",
@@ -119,6 +119,7 @@ def test_a_summary_has_every_fact_in_its_place_and_the_index_keeps_it(session, t
         "duration": 7 / 64,
         "samples": 8,
         "source": "log.json",
+        "joint": "elbow",
         "file": f"runs/{WHOLE.id}.h5",
         "kind": "simulated erob80_50 (actuator qb_move)",
     }
