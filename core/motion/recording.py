@@ -386,17 +386,11 @@ class Recording(Tabular):
 
 
 def require_loads(*recordings: Recording) -> None:
-    """Check that the load of each run is known: that of a robot's joint is computed from the robot's file.
-
-    Raises:
-        InputError: One is not, so that nothing can be simulated or fitted.
-    """
+    """Raise InputError for a run of a robot's joint without its load, which follows from the robot's file."""
     for run in recordings:
         if run.joint and run.load is None:
-            raise InputError(
-                f"recording {run.id} is of the joint {run.joint} of a robot, whose load depends on the other joints: "
-                "use bench robot identify or bench robot evaluate, with the robot's file"
-            )
+            what = f"recording {run.id} is of the joint {run.joint} of a robot, whose load depends on the other joints"
+            raise InputError(f"{what}: use bench robot identify or bench robot evaluate, with the robot's file")
 
 
 @dataclass(frozen=True, kw_only=True)
