@@ -176,7 +176,8 @@ def test_robot_identify(reach, arm, tmp_path) -> None:
     plain = ["robot", "identify", session, "--urdf", robot, "-o", tmp_path / "r"]
     every = tuple(vars(build_parser().parse_args([str(word) for word in plain])))
     request = reach("sessions.results.robot.identify_robot", *plain, but=every)["request"]
-    assert (request.models, request.trials) == (("m1", "m6"), 3000)
+    assert (request.models, request.trials, request.prior) == (("m6",), 2000, 0.02)
+    assert dict(request.start)["kt"] == load_model(request.servo, "m6").values["kt"]
     assert (request.command_path_if_better, len(request.command_path)) == (False, 8)
 
 

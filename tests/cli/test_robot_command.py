@@ -1,6 +1,7 @@
 """`bench robot`: from motions of a whole arm to a model for each joint, and what refuses runs of joints elsewhere."""
 
 import json
+import shutil
 from types import SimpleNamespace
 
 import numpy as np
@@ -198,3 +199,37 @@ def test_a_damaged_result_is_refused_in_one_line(place, tmp_path, capsys, text):
     assert line.count("\n") == 1
     assert "robot.json: cannot be read" in line
     assert "no identification of a robot" in output_of(capsys, "robot", "evaluate", place, place / "lab", status=1).err
+
+
+def test_the_whole_robot_moves_as_its_joints_and_is_exported(place, result, capsys, tmp_path):
+    words = ["robot", "evaluate", result, place / "lab", "--urdf", place / "arm.xml", "--whole"]
+    data = json.loads(output_of(capsys, *words, "--json").out)["joints"]
+    held = read_robot(result).held_out[0]
+    for row in data.values():
+        assert [*row["whole_robot"]] == [held]
+        assert row["whole_robot"][held] < 0.02
+    assert "whole robot/mrad" in output_of(capsys, *words).out
+    words = ["robot", "export", result, "--to", "mujoco-hook", "-o", tmp_path / "out"]
+    assert str(tmp_path / "out/robot.xml") in output_of(capsys, *words).out.splitlines()
+    assert {"lift.servo.json", "elbow.servo.json"} <= {path.name for path in (tmp_path / "out").iterdir()}
+    again = output_of(capsys, *words, "--joints", "lift", status=1).err
+    assert "exists and differs" in again
+
+
+def test_the_file_of_a_robot_is_taken_from_its_sessions_folder(place, capsys, tmp_path):
+    words = ["robot", "identify", place / "lab", "--joints", "lift", *FIT, "-o", tmp_path / "result"]
+    refused = output_of(capsys, *words, status=1).err
+    assert "give the robot's file as --urdf FILE" in refused
+    shutil.copy(place / "arm.xml", place / "lab" / "robot.xml")
+    told = output_of(capsys, *words)
+    assert "held out:" in told.out
+    assert "stays near the model sts3215:m6" in told.err
+    (place / "lab" / "robot.xml").unlink()
+
+
+def test_a_robot_ships(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path))
+    chosen = ["--joints", "wrist_roll", "--models", "m1", "--no-command-path", "--trials", "50", "--quiet"]
+    words = ["robot", "identify", "example-so101", *chosen, "-o", tmp_path / "result"]
+    assert output_of(capsys, *words).out.splitlines()[-1].endswith(str(tmp_path / "example_so101"))
+    assert read_robot(tmp_path / "result").file == tmp_path / "example_so101" / "robot.urdf"

@@ -23,6 +23,7 @@ from core.base.errors import InputError
 from core.base.interrupt import Interrupt
 from core.base.words import counted
 from core.export.targets import TARGETS
+from core.servo.terms import RICHEST
 
 if TYPE_CHECKING:
     from core.identification.evaluate import Evaluation
@@ -38,6 +39,7 @@ OR_KEPT = " or ".join(KEPT)
 
 EXAMPLES = """\
 examples:
+  bench robot identify example-so101 -o result
   bench import motions/ --joints all --servo sts3215 --kp 16 -o arm
   bench robot identify arm --urdf so101.urdf -o result
   bench robot evaluate result arm --whole
@@ -53,7 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--urdf", metavar="FILE", help=f"the robot, URDF or MJCF (default: {OR_KEPT} in the session's folder)"
     )
     _add_joints(identify)
-    add_fit(identify, models=("m1", "m6"), trials=3000)
+    # A robot has one gain for each joint, which determines few values: the others stay near the servo's model.
+    add_fit(identify, models=(RICHEST,), trials=2000, prior=20.0)
     identify.set_defaults(command_path=True)
     identify.add_argument(
         "-o", "--output", required=True, metavar="RESULT", help="folder for robot.json and a folder for each joint"
@@ -112,6 +115,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _identify(arguments: argparse.Namespace) -> None:
     from core.identification.evaluate import evaluate
+    from core.servo.shipped import shipped_models
     from sessions import Session
     from sessions.results.robot import identify_robot
 
@@ -119,6 +123,10 @@ def _identify(arguments: argparse.Namespace) -> None:
     robot = Path(arguments.urdf or _kept(arguments.session))
     runs, used = _runs(arguments, session, robot)
     servo = next(iter(runs.joints.values()))[0].settings.servo
+    known = arguments.servo or servo
+    if not arguments.start and RICHEST in shipped_models(known):
+        arguments.start = [f"{known}:{RICHEST}"]
+        print(f"note: what the motions do not determine stays near the model {arguments.start[0]}", file=sys.stderr)
     request = request_from(arguments, servo, session.data_hash(used))
     if not arguments.json:
         _print_coverage(runs)
