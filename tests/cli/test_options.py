@@ -177,7 +177,7 @@ def test_robot_identify(reach, arm, tmp_path) -> None:
     every = tuple(vars(build_parser().parse_args([str(word) for word in plain])))
     request = reach("sessions.results.robot.identify_robot", *plain, but=every)["request"]
     assert (request.models, request.trials, request.prior) == (("m6",), 2000, 0.02)
-    assert dict(request.start)["kt"] == load_model(request.servo, "m6").values["kt"]
+    assert dict(request.start) == load_model(request.servo, "m6").values | {"q_offset": 0.0}
     assert (request.command_path_if_better, len(request.command_path)) == (False, 8)
 
 

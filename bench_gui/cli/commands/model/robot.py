@@ -125,7 +125,7 @@ def _identify(arguments: argparse.Namespace) -> None:
     servo = next(iter(runs.joints.values()))[0].settings.servo
     known = arguments.servo or servo
     if not arguments.start and RICHEST in shipped_models(known):
-        arguments.start = [f"{known}:{RICHEST}"]
+        arguments.start = [f"{known}:{RICHEST}", "q_offset=0"]  # the zero is that of another mounting
         print(f"note: what the motions do not determine stays near the model {arguments.start[0]}", file=sys.stderr)
     request = request_from(arguments, servo, session.data_hash(used))
     if not arguments.json:
