@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -321,7 +322,8 @@ def test_closing(person, session):
     person.record(600.0)
     person.until(lambda: window.record.live.count > 10)
     window.identify.form.fields["trials"].setValue(1_000_000)
-    controller.identifying.identify(window.identify.form.settings())
+    settings = replace(window.identify.form.settings(), models=("m1",), command_path="off")
+    controller.identifying.identify(settings)
     person.until(lambda: controller.fitting.latest is not None)
     seen = []
     answer(person, "Keep working", seen)
