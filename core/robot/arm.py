@@ -43,7 +43,8 @@ class JointServo:
 def robot_text(file: Path | str, servos: Mapping[str, JointServo], timestep: float = STEP) -> str:
     """Return the robot as MJCF with one motor on each of these joints, for the servos to drive.
 
-    What the file says of their armature, damping, friction, torque limits and actuators gives way to the servos.
+    What the file says of their armature, damping, friction, springs, torque limits and actuators gives way to the
+    servos.
 
     Args:
         file: URDF or MJCF file.
@@ -55,20 +56,24 @@ def robot_text(file: Path | str, servos: Mapping[str, JointServo], timestep: flo
         ExportError: The robot has no such joint, or MuJoCo is not installed.
     """
     mujoco, spec = mujoco_engine(), read_robot(file)
-    for actuator in list(spec.actuators):
-        if actuator.target in servos:
-            spec.delete(actuator)
     for name, servo in servos.items():
         joint = spec.joint(name)
         if joint is None:
             raise ExportError(f"{file}: no joint {name!r}")
         joint.armature, joint.frictionloss = servo.model.values["armature"], 0.0
-        joint.damping = np.zeros_like(joint.damping)
+        joint.damping, joint.stiffness = np.zeros_like(joint.damping), np.zeros_like(joint.stiffness)
         joint.actfrclimited = mujoco.mjtLimited.mjLIMITED_FALSE
         if servo.model.values.get("backlash"):
+            if spec.joint(f"{name}_backlash") is not None:
+                raise ExportError(f"{file} has a joint {name}_backlash, the name of the backlash of {name}: rename it")
             joint.parent.add_joint(name=f"{name}_backlash", type=joint.type, axis=joint.axis, pos=joint.pos)
-        motor = spec.add_actuator(name=name, trntype=mujoco.mjtTrn.mjTRN_JOINT, target=name)
+        # The file's own actuator stays the one that its sensors name.
+        motor, *others = [each for each in spec.actuators if each.target == name] or [spec.add_actuator(name=name)]
+        for each in others:
+            spec.delete(each)
+        motor.trntype, motor.target = mujoco.mjtTrn.mjTRN_JOINT, name
         motor.set_to_motor()
+        motor.ctrllimited = motor.forcelimited = mujoco.mjtLimited.mjLIMITED_FALSE
     spec.option.timestep = timestep
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     spec.compile()
@@ -86,7 +91,8 @@ def simulate_robot(
 ) -> Array:
     """Return how the whole robot moves by its goals, (n, joints) [rad], from where it stood first.
 
-    Joints without a servo move as measured. Nothing collides, and joints have no end stops.
+    Joints without a servo move as measured, or rest at the file's zero if they were not. Nothing collides, and joints
+    have no end stops.
 
     Args:
         file: URDF or MJCF file.
@@ -103,30 +109,34 @@ def simulate_robot(
     """
     mujoco = mujoco_engine()
     model = mujoco.MjModel.from_xml_string(robot_text(file, servos, timestep))
-    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_LIMIT
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_EQUALITY
+    model.jnt_limited[:] = 0  # but for backlash, which is limited below
     data = mujoco.MjData(model)
-    driven = [names.index(name) for name in servos]
-    carried = [k for k, name in enumerate(names) if name not in servos]
     hooks: Any = program("servobench_mujoco").attach(model, data, {n: json.loads(s.text) for n, s in servos.items()})
-    addresses = [int(model.joint(name).qposadr[0]) for name in names]
-    dofs = [int(model.joint(names[k]).dofadr[0]) for k in carried]
-    model.dof_armature[dofs] = CARRIED
+    own = [model.joint(name).id for name in names]
+    plays = {model.joint(f"{name}_backlash").id for name, servo in servos.items() if servo.model.values.get("backlash")}
+    rest = [joint for joint in range(model.njnt) if joint not in {*own, *plays}]
+    driven = [names.index(name) for name in servos]
+    carried = [k for k in range(len(own) + len(rest)) if k not in driven]
+    addresses, dofs = model.jnt_qposadr[[*own, *rest]], model.jnt_dofadr[[*own, *rest]]
+    model.dof_armature[dofs[carried]] = CARRIED
+    resting = np.broadcast_to(model.qpos0[model.jnt_qposadr[rest]], (len(time), len(rest)))
+    measured = np.column_stack([positions, resting])
     rows = time[0] + timestep * np.arange(int((time[-1] - time[0]) / timestep) + 2)
     held = goals[np.clip(np.searchsorted(time, rows + 1e-9, side="right") - 1, 0, None)][:, driven]
     moved, speeds, accelerations = (
-        np.column_stack([np.interp(rows, time, column) for column in each[:, carried].T]) if carried else each[:0]
-        for each in (positions, *derivatives(time, positions))
+        np.array([np.interp(rows, time, column) for column in each[:, carried].T]).T.reshape(len(rows), -1)
+        for each in (measured, *derivatives(time, measured))
     )
     zero = np.zeros(len(names))
     zero[driven] = hooks.joint_zero
-    data.qpos[addresses] = positions[0] + zero
+    data.qpos[addresses] = measured[0]
+    data.qpos[addresses[: len(names)]] += zero
     hooks.reset()
     found = np.empty((len(rows), len(names)))
-    places = [addresses[k] for k in carried]
     for k in range(len(rows)):
-        if carried:
-            data.qpos[places], data.qvel[dofs] = moved[k], speeds[k]
-            data.qfrc_applied[dofs] = CARRIED * accelerations[k]
-        found[k] = data.qpos[addresses]
+        data.qpos[addresses[carried]], data.qvel[dofs[carried]] = moved[k], speeds[k]
+        data.qfrc_applied[dofs[carried]] = CARRIED * accelerations[k]
+        found[k] = data.qpos[addresses[: len(names)]]
         hooks.step(held[k])
     return np.column_stack([np.interp(time, rows, column) for column in found.T]) - zero

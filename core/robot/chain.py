@@ -63,6 +63,7 @@ class Chain:
         hinges = [k for k, kind in enumerate(model.jnt_type.tolist()) if kind == kinds.mjJNT_HINGE]
         if not hinges:
             raise InputError(f"{self.file}: the robot has no hinge")
+        sprung = bool(model.jnt_stiffness.any())
         for name in ("dof_armature", "dof_damping", "dof_frictionloss", "jnt_stiffness"):
             getattr(model, name)[:] = 0.0
         off = self._mujoco.mjtDisableBit
@@ -70,6 +71,16 @@ class Chain:
         self._data = self._mujoco.MjData(model)
         self._address = {model.joint(k).name: (int(model.jnt_qposadr[k]), int(model.jnt_dofadr[k])) for k in hinges}
         self.joints = tuple(self._joint(k) for k in hinges)
+        self.left_out = [
+            what
+            for what, there in {
+                "couplings of joints (mimic, equality)": model.neq > 0,
+                "springs of joints": sprung,
+                "sliding joints": kinds.mjJNT_SLIDE in model.jnt_type.tolist(),
+            }.items()
+            if there
+        ]
+        """What the file says of the robot and the loads do not contain."""
 
     def _joint(self, k: int) -> Joint:
         model = self._model
@@ -143,6 +154,9 @@ def read_robot(file: Path | str) -> Any:
             spec = mujoco.MjSpec.from_string(ET.tostring(root, "unicode"))
         else:
             spec = mujoco.MjSpec.from_file(str(file))
+            # Written elsewhere, the robot still finds its meshes.
+            folder = Path(file).resolve().parent
+            spec.meshdir, spec.texturedir = str(folder / spec.meshdir), str(folder / spec.texturedir)
         spec.compile()
     except ValueError as error:
         raise InputError(f"{file}: no robot that MuJoCo can read ({error})") from None

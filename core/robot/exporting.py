@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
 from core.base.errors import ExportError
-from core.export.exporting import export_model
+from core.export.exporting import export_model, exporters
 from core.export.files import printable, slug
 from core.export.targets.mujoco.xml import BRAKE_GROUP, numbers, xml_text
 from core.robot.arm import JointServo, robot_text
@@ -46,14 +46,17 @@ def export_robot(
         InputError: The robot's file cannot be read.
     """
     place, files = Path(folder), list[Path]()
+    known = {field.name for field in fields(exporters()[target].options)}
+    if len({slug(name) for name in servos}) < len(servos):
+        raise ExportError(f"two of the joints {', '.join(servos)} would have files of one name")
     if target in ROBOTS:
         robot_text(file, servos)
     if target == "urdf":
         _urdf(Path(file))
     for name, servo in servos.items():
-        own = {"kp": servo.settings.kp, "ki": servo.settings.ki, "supply_voltage": servo.settings.supply_voltage}
-        own = {"bench": servo.bench, **own, **options}
-        files += export_model(servo.model, target, place, name=name, force=force, **own).files
+        given = {**asdict(servo.settings), "bench": servo.bench}
+        own = {key: given[key] for key in ("kp", "ki", "supply_voltage", "bench") if key in known}
+        files += export_model(servo.model, target, place, name=name, force=force, **{**own, **options}).files
     if target in ROBOTS:
         name, text = ROBOTS[target](Path(file), servos, place)
         if (place / name).exists() and (place / name).read_text("utf-8") != text and not force:
@@ -82,12 +85,13 @@ def _native_robot(file: Path, servos: Mapping[str, JointServo], folder: Path) ->
         (joint,) = root.iterfind(f".//joint[@name='{name}']")
         joint.attrib = {k: v for k, v in joint.attrib.items() if k not in ("armature", "damping", "frictionloss")}
         joint.set("class", classes[0].attrib["class"])
-        for each in [motor for motor in actuators if motor.get("joint") == name]:
-            actuators.remove(each)
+        (old,) = [motor for motor in actuators if motor.get("joint") == name]
+        actuators.remove(old)
         for default in [classes[0], *classes[0].findall("default")]:
             kind = next(child.tag for child in default if child.tag not in ("joint", "default"))
             used = default.attrib["class"]
-            ET.SubElement(actuators, kind, {"name": used, "class": used, "joint": name})
+            called = old.get("name", used) if default is classes[0] else used  # the name that sensors use
+            ET.SubElement(actuators, kind, {"name": called, "class": used, "joint": name})
         root.insert(0, ET.Element("include", file=written))
     option = root.find("option")
     assert option is not None
@@ -123,7 +127,7 @@ def _urdf_robot(file: Path, servos: Mapping[str, JointServo], folder: Path) -> t
             element = ET.SubElement(joint, tag) if element is None else element
             for key, number in changed.items():
                 element.set(key, numbers(number))
-    return "robot.urdf", ET.tostring(root, "unicode") + "\n"
+    return "robot.urdf", '<?xml version="1.0"?>\n' + ET.tostring(root, "unicode") + "\n"
 
 
 ROBOTS: Mapping[str, Callable[[Path, Mapping[str, JointServo], Path], tuple[str, str]]] = {

@@ -123,5 +123,6 @@ def known_joints(chain: Chain, motions: Sequence[ArmMotion]) -> tuple[list[str],
             notes.append(
                 f"{joint} is not in {chain.file.name}{hint}: left out, and its motion is not known to the others"
             )
+    notes += [f"{chain.file.name} has {what}: the loads leave this out" for what in chain.left_out]
     unrecorded = [joint for joint in of_file if joint not in recorded]
     return known, notes + [f"{joint} is not recorded: it rests at the file's zero" for joint in unrecorded]

@@ -243,6 +243,9 @@ class ArrayTable:
             columns: Arrays (n,) or (n, m) by name; element k of the latter is the column "name[k]".
             elements: Names of the elements of some columns, which become "name.element".
             units: Units of the columns, if the file states them.
+
+        Raises:
+            InputError: There is no column, or two have one name.
         """
         self.units = units
         self._columns: dict[str, NDArray[Any]] = {}
@@ -253,6 +256,8 @@ class ArrayTable:
                 named = (elements or {}).get(name, ())
                 for place in range(values.shape[1]):
                     own = f"{name}.{named[place]}" if place < len(named) else f"{name}[{place}]"
+                    if own in self._columns:
+                        raise InputError(f"two columns are named {own}")
                     self._columns[own] = values[:, place]
         self.names = tuple(self._columns)
         if not self.names:

@@ -97,6 +97,10 @@ def identify_robot(
     if request.substeps is None and request.integrator == "leapfrog":
         sampled = max(sampling_step(run) for run in next(iter(runs.joints.values())))
         request = replace(request, substeps=math.ceil((request.dt or sampled) / LONGEST_STEP - 0.1))
+    if len({joint_folder(joint) for joint in runs.joints}) < len(runs.joints):
+        raise IdentificationError(
+            f"two of the joints {', '.join(runs.joints)} would have folders of one name: rename one"
+        )
     split = split_recordings(runs.motions, request.validation, request.seed)
     rule = f"motion={';'.join(dict.fromkeys(split.validation))}" if split.validation else "none"
     found: dict[str, Identification] = {}

@@ -72,7 +72,8 @@ def test_a_joint_keeps_nothing_of_its_file_and_the_others_all(file):
     loose = JointServo(model=build_model("sts3215", "m1", command_path=("backlash",)), settings=SETTINGS)
     model = mujoco.MjModel.from_xml_string(robot_text(file, {"a": servo(), "b": loose}, 0.001))
     assert model.opt.timestep == 0.001
-    assert [model.actuator(k).name for k in range(model.nu)] == ["", "a", "b"]
+    assert sorted(model.actuator(k).name for k in range(model.nu)) == ["", "", "a"]
+    assert model.actuator_biastype[model.actuator_trnid[:, 0] == model.joint("b").id].tolist() == [0]
     (dof,) = model.joint("a").dofadr
     assert model.dof_armature[dof] == pytest.approx(MODEL.values["armature"], rel=1e-5)
     assert model.dof_damping[dof] == model.dof_frictionloss[dof] == 0.0
@@ -138,3 +139,33 @@ def test_a_urdf_keeps_all_but_friction_and_limits(file, tmp_path):
     assert float(joint.find("dynamics").get("friction")) > 0.0
     with pytest.raises(ExportError, match="not a URDF"):
         exported(file, "urdf", tmp_path / "other")
+
+
+def test_what_is_not_recorded_rests_and_springs_sensors_and_couplings_do_not_matter(file):
+    """A robot with a spring, a coupling, a slide and a sensor of a servo moves as one without."""
+    time = np.arange(0.0, 1.5, 0.02)
+    goals = 0.4 * np.sin(np.outer(time, [2.0, 1.3]))
+    servos = {name: servo(q_offset=0.0) for name in NAMES[:2]}
+    plain = simulate_robot(file, servos, NAMES[:2], time, goals, 0.0 * goals)
+    more = file.with_name("more.xml")
+    text = file.read_text().replace('name="b"', 'name="b" stiffness="20" springref="30"')
+    text = text.replace(
+        "</actuator>", "<position name='p' joint='a'/></actuator><sensor><actuatorfrc actuator='p'/></sensor>"
+    )
+    text = text.replace("</actuator>", "</actuator><equality><joint joint1='c' joint2='b'/></equality>", 1)
+    more.write_text(
+        text.replace("</worldbody>", '<body><joint name="s" type="slide"/><geom size="0.1"/></body></worldbody>')
+    )
+    moved = simulate_robot(more, servos, NAMES[:2], time, goals, 0.0 * goals)
+    np.testing.assert_allclose(moved, plain, atol=1e-5)
+    assert len(Chain(more).left_out) == 3
+    assert Chain(file).left_out == []
+
+
+def test_backlash_is_limited_in_the_whole_robot(file):
+    time = np.arange(0.0, 1.5, 0.02)
+    loose = build_model("sts3215", "m1", command_path=("backlash",)).with_values({"backlash": 0.02})
+    moved = simulate_robot(
+        file, {"b": JointServo(model=loose, settings=SETTINGS)}, NAMES, time, np.zeros((75, 3)), np.zeros((75, 3))
+    )
+    assert np.abs(moved).max() < 0.3
