@@ -4,8 +4,7 @@ import pickle
 
 import pytest
 
-from core.servo.catalogue import load_servo
-from core.servo.shipped import load_model, simulated_model
+from core.servo.shipped import load_model
 from drivers.errors import AddressError
 from drivers.registry import ServoAddress, open_servo, resolve
 from drivers.servo import ServoState
@@ -16,7 +15,7 @@ def test_the_simulated_servo_is_an_mx106_unless_told_otherwise():
     servo = open_servo("simulated")
     assert isinstance(servo, SimulatedServo)
     assert servo.spec.name == "mx106"
-    assert servo.model == simulated_model(load_servo("mx106"))
+    assert servo.model == load_model("mx106", "m6")
     assert servo.state is ServoState.DISCONNECTED
 
 
@@ -24,7 +23,7 @@ def test_an_address_names_servo_and_options():
     source = resolve("simulated:xl330?model=m3&seed=7&clock=virtual&read_jitter=0.001&command_delay=0.002")
     assert isinstance(source, SimulatedSource)
     assert (source.name, source.seed, source.clock) == ("xl330", 7, "virtual")
-    assert source.model == simulated_model(load_servo("xl330"), "m3")
+    assert source.model == load_model("xl330", "m3")
     assert source.imperfections.read_jitter == 0.001
     assert source.imperfections.command_delay == 0.002
 
