@@ -35,7 +35,7 @@ from core.practice.twin import Cause, Start, TwinMotion
 from core.servo.bench import Bench
 from core.servo.catalogue import load_servo
 from core.servo.model import ServoModel
-from core.servo.shipped import shipped_models, simulated_model
+from core.servo.shipped import nominal_model, shipped_models
 from core.servo.terms import Supply
 
 Array = NDArray[np.float64]
@@ -105,7 +105,7 @@ def warm_up(servo: str) -> None:
     from core.motion.simulation import simulate_trajectory
 
     if shipped_models(servo):
-        model = simulated_model(load_servo(servo))
+        model = nominal_model(load_servo(servo))
         trajectory = make_trajectory("nothing", 0.05)
         simulate_trajectory(model, trajectory, Bench(mass=0.1, length=0.1), model.default_settings(), 0.005)
 

@@ -59,16 +59,14 @@ def load_model(servo: str, variant: str) -> ServoModel:
 def nominal_model(spec: ServoSpec, friction: str = RICHEST) -> ServoModel:
     """Return the best available model of a servo: its shipped model, else one with the start values of a fit.
 
-    Drivers convert between torque and current with it, and emulated servos move by it.
+    Its contact is the default one. Drivers convert between torque and current with it, and simulated and emulated
+    servos move by it.
     """
     if friction in shipped_models(spec.name):
-        return load_model(spec.name, friction)
-    return replace(build_model(spec.name, friction), name=f"{spec.title} {friction.upper()}, start values")
-
-
-def simulated_model(spec: ServoSpec, friction: str = RICHEST) -> ServoModel:
-    """Return the model by which a simulated servo moves: the nominal one with the default contact."""
-    return with_contact(nominal_model(spec, friction), DEFAULT_CONTACT)
+        return with_contact(load_model(spec.name, friction), DEFAULT_CONTACT)
+    return replace(
+        build_model(spec.name, friction, contact=DEFAULT_CONTACT), name=f"{spec.title} {friction.upper()}, start values"
+    )
 
 
 def catalogue_model(servo: str) -> ServoModel:

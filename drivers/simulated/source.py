@@ -9,7 +9,7 @@ from core.base.numbers import parse_number, parse_whole
 from core.servo.bench import Bench
 from core.servo.catalogue import ServoSpec, load_servo
 from core.servo.model import ServoModel, with_contact
-from core.servo.shipped import load_model, simulated_model
+from core.servo.shipped import load_model, nominal_model
 from core.servo.terms import FRICTION_MODELS
 from drivers import timing
 from drivers.clock import Clock, RealClock, StandingClock, VirtualClock
@@ -112,7 +112,7 @@ def from_address(address: ServoAddress) -> SimulatedSource:
                 )
                 raise AddressError(f"unknown option {name!r}; there are {known}")
         if model is None:
-            model = simulated_model(spec)
+            model = nominal_model(spec)
         if contact:
             model = with_contact(model, contact)
         return SimulatedSource(
@@ -131,4 +131,4 @@ def from_address(address: ServoAddress) -> SimulatedSource:
 def _model(spec: ServoSpec, text: str) -> ServoModel:
     if text.endswith(".json"):
         return ServoModel.read(text)
-    return simulated_model(spec, text) if text in FRICTION_MODELS else load_model(spec.name, text)
+    return nominal_model(spec, text) if text in FRICTION_MODELS else load_model(spec.name, text)
