@@ -10,12 +10,11 @@ import tests.warm  # noqa: F401
 from core.motion.simulation import simulate_trajectory
 from core.motion.trajectories import make_trajectory
 from core.servo.bench import Bench
-from core.servo.catalogue import load_servo
-from core.servo.shipped import nominal_model
+from core.servo.shipped import load_model
 from drivers.registry import open_servo
 
 for name in ("m1", "m6"):
-    model = nominal_model(load_servo("mx106"), name)
+    model = load_model("mx106", name)
     bench, settings = Bench(mass=1.0, length=0.1), model.default_settings()
     simulate_trajectory(model, make_trajectory("sin_sin", 0.1), bench, settings, 0.01)
 with open_servo("simulated:mx106?clock=virtual") as servo:

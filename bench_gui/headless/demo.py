@@ -19,8 +19,8 @@ from core.motion.recording import Recording
 from core.motion.simulation import simulate_recording, with_integration
 from core.motion.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from core.servo.bench import Bench
-from core.servo.catalogue import load_servo
-from core.servo.shipped import nominal_model
+from core.servo.shipped import load_model
+from core.servo.terms import RICHEST
 from drivers.recorder.planned import RecordingPlan, record_plan
 from sessions import Session
 from sessions.results.identification import save_identification
@@ -107,7 +107,7 @@ def run_demo(output: str | Path, *, fast: bool, seed: int, show: Callable[[float
             title="Demo: simulated Dynamixel MX-106",
             found=found,
             recordings=recordings,
-            truth=nominal_model(load_servo(SERVO)),
+            truth=load_model(SERVO, RICHEST),
             folder=results,
             command="bench demo" + (" --fast" if fast else "") + f" --seed {seed} -o DIR",
         ),
@@ -150,7 +150,7 @@ def _conditions(fast: bool) -> list[tuple[float, float, float]]:
 
 
 def _rows(found: Identification, recordings: list[Recording]) -> list[DemoRow]:
-    truth = nominal_model(load_servo(SERVO))
+    truth = load_model(SERVO, RICHEST)
     fine = {r.id: simulate_recording(with_integration(truth, substeps=10), r) for r in recordings}
     rows = []
     for result in found.results:

@@ -33,9 +33,8 @@ from core.motion.trajectories import Trajectory, make_trajectory
 from core.practice import twin
 from core.practice.twin import Cause, Start, TwinMotion
 from core.servo.bench import Bench
-from core.servo.catalogue import load_servo
 from core.servo.model import ServoModel
-from core.servo.shipped import nominal_model, shipped_models
+from core.servo.shipped import load_model, shipped_models
 from core.servo.terms import Supply
 
 Array = NDArray[np.float64]
@@ -104,8 +103,9 @@ def warm_up(servo: str) -> None:
     announce("loading the program")
     from core.motion.simulation import simulate_trajectory
 
-    if shipped_models(servo):
-        model = nominal_model(load_servo(servo))
+    shipped = shipped_models(servo)
+    if shipped:
+        model = load_model(servo, shipped[-1])
         trajectory = make_trajectory("nothing", 0.05)
         simulate_trajectory(model, trajectory, Bench(mass=0.1, length=0.1), model.default_settings(), 0.005)
 

@@ -19,7 +19,7 @@ from core.servo.catalogue import ServoSpec, load_servo
 from core.servo.friction import require_contact, require_friction_model
 from core.servo.model import MOST_SUBSTEPS, ServoModel, build_model
 from core.servo.parameters import Parameter, ParameterSet
-from core.servo.terms import COMMAND_PATH, COMMAND_PATH_TERMS, DEFAULT_CONTACT, FRICTION_MODELS, physical_limits
+from core.servo.terms import COMMAND_PATH, COMMAND_PATH_TERMS, FRICTION_MODELS, physical_limits
 
 TRIALS_PER_PARAMETER = 1000
 """Default budget: evaluations per free parameter.
@@ -32,15 +32,12 @@ PAPER_PROTOCOL: Mapping[str, Any] = {
     "repeats": 3,
     "trials": 4000,
     "metric": "mae",
-    "contact": "rigid",
     "integrator": "algorithm1",
     "polish": False,
     "command_path": (),
     "command_path_if_better": False,
 }
-"""Fields of a request as in seed 004, section V-B: three runs of CMA-ES, about 4000 evaluations each, Algorithm 1.
-
-Its friction holds the shaft up to the budget, which is the rigid contact."""
+"""Fields of a request as in seed 004, section V-B: three runs of CMA-ES, about 4000 evaluations each, Algorithm 1."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,13 +94,11 @@ class IdentificationRequest(IdentificationOptions):
         object.__setattr__(self, "command_path", tuple(dict.fromkeys((*self.command_path, *given))))
 
     def _check_parameters(self) -> None:
-        own = tunable_parameters(self.servo, command_path=tuple(COMMAND_PATH), contact=self.contact)
-        # A model with any contact can be started from.
-        startable = tunable_parameters(self.servo, command_path=tuple(COMMAND_PATH), contact=DEFAULT_CONTACT)
-        for what, known, names in (
-            ("frozen", own, [name for name, _ in self.frozen]),
-            ("bounded", own, [name for name, _, _ in self.bounds]),
-            ("started from", startable, [name for name, _ in self.start]),
+        known = tunable_parameters(self.servo, command_path=tuple(COMMAND_PATH), contact=self.contact)
+        for what, names in (
+            ("frozen", [name for name, _ in self.frozen]),
+            ("bounded", [name for name, _, _ in self.bounds]),
+            ("started from", [name for name, _ in self.start]),
         ):
             for name in names:
                 if name not in known:
@@ -111,9 +106,9 @@ class IdentificationRequest(IdentificationOptions):
                 if names.count(name) > 1:
                     raise IdentificationError(f"{name} is {what} twice; give it once")
         for name, value in (*self.frozen, *self.start):
-            check_value(startable[name], value)
+            check_value(known[name], value)
         for name, low, high in self.bounds:
-            check_bounds(own[name], low, high)
+            check_bounds(known[name], low, high)
 
     def settled(self, command_path: Sequence[str]) -> IdentificationRequest:
         """Return the request with the command path terms that are to be identified."""
@@ -127,7 +122,7 @@ class IdentificationRequest(IdentificationOptions):
     @classmethod
     @reading_json("the request of an identification", IdentificationError)
     def from_json(cls, data: Any) -> IdentificationRequest:
-        """Read the data of `to_json`; data without a contact are from a program that had only the rigid one.
+        """Read the data of `to_json`.
 
         Raises:
             IdentificationError: The data do not describe a request.
@@ -137,7 +132,6 @@ class IdentificationRequest(IdentificationOptions):
         if unknown := sorted(set(data) - {field.name for field in fields(cls)}):
             raise ValueError(newer(f"settings {', '.join(unknown)}"))
         values: dict[str, Any] = {
-            "contact": "rigid",
             **data,
             "models": tuple(data["models"]),
             "command_path": tuple(data["command_path"]),

@@ -180,8 +180,8 @@ def learn(
     """Fit the physics model and train both nets without each held-out condition, and score them on it.
 
     Args:
-        request: Options of the fits; its last friction model is fitted with a rigid contact, and with the usual
-            command path unless it names one.
+        request: Options of the fits; its last friction model is fitted, with the usual command path unless it names
+            one.
         recordings: Recordings of one servo that is commanded by an angle.
         by: Conditions to hold out, see `core.identification.runs.folds`.
         model: Identified model with a rigid contact; its terms are fitted without each condition, and the final
@@ -241,12 +241,12 @@ def _settled(
     """Return the request and the physics model that fit recordings and model."""
     if model is None:
         path = request.command_path or COMMAND_PATH_TERMS
-        request = suited(replace(request.settled(path), contact="rigid"), recordings)
-        variant = Variant(friction=request.models[-1], command_path=request.command_path, contact="rigid")
+        request = suited(request.settled(path), recordings)
+        variant = Variant(friction=request.models[-1], command_path=request.command_path)
     else:
         request = suited(replace(request, servo=model.servo, contact=model.contact), recordings)
         request = replace(request, command_path=model.command_path)
-        variant = Variant(friction=model.friction, command_path=model.command_path, contact=model.contact)
+        variant = Variant(friction=model.friction, command_path=model.command_path)
     control = (load_servo(request.servo) if model is None else model).control
     refusals = {
         "a model with a rigid contact": request.contact != "rigid",

@@ -11,9 +11,9 @@ from pathlib import Path
 import resources
 from core.base.errors import ModelError
 from core.servo.catalogue import keep_servo_files, load_servo
-from core.servo.model import ServoModel, build_model, with_contact
+from core.servo.model import ServoModel, build_model
 from core.servo.servo_spec import ServoSpec
-from core.servo.terms import COMMAND_PATH_TERMS, DEFAULT_CONTACT, FRICTION_MODELS, RICHEST
+from core.servo.terms import COMMAND_PATH_TERMS, FRICTION_MODELS, RICHEST
 
 PUBLISHED = "-published"
 """End of the names of models as published: `mx106:m6-published` is the original of `mx106:m6`."""
@@ -59,14 +59,11 @@ def load_model(servo: str, variant: str) -> ServoModel:
 def nominal_model(spec: ServoSpec, friction: str = RICHEST) -> ServoModel:
     """Return the best available model of a servo: its shipped model, else one with the start values of a fit.
 
-    Its contact is the default one. Drivers convert between torque and current with it, and simulated and emulated
-    servos move by it.
+    Drivers convert between torque and current with it, and simulated and emulated servos move by it.
     """
     if friction in shipped_models(spec.name):
-        return with_contact(load_model(spec.name, friction), DEFAULT_CONTACT)
-    return replace(
-        build_model(spec.name, friction, contact=DEFAULT_CONTACT), name=f"{spec.title} {friction.upper()}, start values"
-    )
+        return load_model(spec.name, friction)
+    return replace(build_model(spec.name, friction), name=f"{spec.title} {friction.upper()}, start values")
 
 
 def catalogue_model(servo: str) -> ServoModel:

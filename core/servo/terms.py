@@ -337,8 +337,6 @@ CONTACT_TITLES = {
     "elastoplastic": "Elastoplastic",
     "elastoplastic_rational": "Elastoplastic, rational",
 }
-DEFAULT_CONTACT = "elastoplastic_rational"
-"""Contact of an identification: held-out runs of XL330, STS3215 and STS3250 err least with it."""
 
 
 def name_of(parameter: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from core.servo.catalogue import ServoSpec, servos
 from core.servo.shipped import nominal_model, shipped_models
-from core.servo.terms import CONTACT_TITLES, DEFAULT_CONTACT, RICHEST
+from core.servo.terms import CONTACT_TITLES, RICHEST
 from drivers.family import AddressField, Family
 from drivers.scan import Found, OnStep, ScanStep, ShouldStop
 from drivers.simulated.actuators import ACTUATOR_TITLES, SERVO, SOFT, STIFF, WITH_PRESET
@@ -47,7 +47,7 @@ def family() -> Family:
                 tip="Friction before it slips: rigid, or a bristle that deflects first",
                 kind="choice",
                 choices=tuple((title, name) for name, title in CONTACT_TITLES.items()),
-                default=DEFAULT_CONTACT,
+                default="rigid",
                 only_with=own_motor,
             ),
             AddressField(

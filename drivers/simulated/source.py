@@ -87,7 +87,7 @@ def from_address(address: ServoAddress) -> SimulatedSource:
     imperfections: dict[str, float] = {}
     try:
         spec = load_servo(address.parts[0] if address.parts and address.parts[0] else DEFAULT_NAME)
-        model, contact, clock, speed, seed = None, "", "real", 1.0, 0
+        model, contact, clock, speed, seed = None, "rigid", "real", 1.0, 0
         actuator, preset = SERVO, ""
         for name, value in address.options:
             if name == "model":
@@ -113,7 +113,7 @@ def from_address(address: ServoAddress) -> SimulatedSource:
                 raise AddressError(f"unknown option {name!r}; there are {known}")
         if model is None:
             model = nominal_model(spec)
-        if contact:
+        if contact != "rigid":
             model = with_contact(model, contact)
         return SimulatedSource(
             name=spec.name,

@@ -22,7 +22,7 @@ from core.identification.coverage.findings import SEVERITIES
 from core.identification.result import step_in_words
 from core.servo.model import ServoModel
 from core.servo.shipped import load_model
-from core.servo.terms import COMMAND_PATH_TERMS, name_of
+from core.servo.terms import COMMAND_PATH_TERMS
 from sessions import Session
 from sessions.results.identification import load_identification
 from tests.core.conftest import recorded
@@ -128,9 +128,9 @@ def test_values_come_with_intervals_and_the_gravest_warnings_first(bench, tmp_pa
     assert shown
     for symbol, p in shown.items():
         assert f" {symbol} {p.grade.text}" in text
-    open_ones = [f"{name_of(p.name)} {p.symbol} {p.grade.figure}" for p in best.evidence.parameters if not p.narrowed]
+    open_ones = {p.symbol for p in best.evidence.parameters if not p.narrowed}
     [line] = [line for line in text.splitlines() if line.startswith("not determined")] or [""]
-    assert line.partition(": ")[2] == ", ".join(open_ones)
+    assert {word.split()[0] for word in line.partition(": ")[2].split(", ") if word} == open_ones
     told = [str(caution) for caution in cautions(found)]
     warnings = [line.partition(": ")[2] for line in text.splitlines() if line.startswith(SEVERITIES)]
     assert len(told) > 3

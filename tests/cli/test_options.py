@@ -185,7 +185,7 @@ def test_the_papers_protocol_is_one_choice(reach, session, tmp_path) -> None:
     words = ["identify", session, "--paper", "-o", tmp_path]
     every = tuple(vars(build_parser().parse_args([str(word) for word in words])))
     request = reach("sessions.results.identifying.run_identification", *words, but=every)["request"]
-    assert (request.integrator, request.contact, request.trials, request.repeats) == ("algorithm1", "rigid", 4000, 3)
+    assert (request.integrator, request.trials, request.repeats) == ("algorithm1", 4000, 3)
     assert (request.validation, request.polish, request.command_path) == ("25%", False, ())
 
 

@@ -22,7 +22,6 @@ from core.servo.bench import Bench
 from core.servo.catalogue import servos
 from core.servo.settings import ServoSettings
 from core.servo.shipped import load_model
-from core.servo.terms import DEFAULT_CONTACT
 from sessions import Annotation, Session
 
 
@@ -230,8 +229,8 @@ def test_crossvalidate(printed, stub, session) -> None:
         ["floors"],
     ]
     following = f"next: bench identify {session} --models m2"
-    assert lines[-2] == [f"{following} --command-path --contact rigid --validation none -o RESULT"]
-    found.choice.chosen.command_path, found.choice.chosen.contact = (), DEFAULT_CONTACT
+    assert lines[-2] == [f"{following} --command-path --validation none -o RESULT"]
+    found.choice.chosen.command_path = ()
     run("crossvalidate", session)
     assert printed()[-2] == [f"{following} --no-command-path --validation none -o RESULT"]
 

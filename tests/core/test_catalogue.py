@@ -103,10 +103,7 @@ def test_names_and_aliases_in_any_case():
 
 
 CARRIED_OVER = [
-    (servo, friction)
-    for servo in servos()
-    for friction in shipped_models(servo)
-    if published_originals(servo) and servo != "sts3215"  # identified from recordings
+    (servo, friction) for servo in servos() for friction in shipped_models(servo) if published_originals(servo)
 ]
 
 

@@ -14,7 +14,7 @@ from core.motion.simulation import Stepper, simulate_recording
 from core.motion.trajectories import make_trajectory
 from core.servo.bench import Bench
 from core.servo.catalogue import load_servo
-from core.servo.shipped import load_model, nominal_model
+from core.servo.shipped import load_model
 from drivers.clock import VirtualClock
 from drivers.errors import CommandError
 from drivers.recorder import MemorySink, record_inline
@@ -23,7 +23,7 @@ from drivers.simulated import Imperfections, SharedHand, SimulatedServo
 from drivers.simulated.plant import AMBIENT, CONTINUOUS_SHARE, IDEAL, SUBSTEPS, THERMAL_TIME, TICK
 
 BENCH = Bench(mass=0.5, length=0.15, arm_mass=0.1)
-MODEL = nominal_model(load_servo("mx106"))
+MODEL = load_model("mx106", "m6")
 SETTINGS = MODEL.default_settings()
 RATE = 200.0
 STEP = load_servo("mx106").encoder_step

@@ -200,7 +200,7 @@ class CrossValidationForm(QWidget):
 
 
 def _additions() -> ChecksMenu:
-    contacts = [(name, title, f"{title} contact") for name, title in CONTACT_TITLES.items()]
+    contacts = [(name, title, f"{title} contact") for name, title in CONTACT_TITLES.items() if name != "rigid"]
     terms = [(name, COMMAND_PATH[name].title) for name in COMMAND_PATH if name not in COMMAND_PATH_TERMS]
     return ChecksMenu(
         "Also compare",

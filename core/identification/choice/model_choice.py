@@ -26,7 +26,7 @@ from core.identification.choice.rule import Judged, clustered_mean, in_words, li
 from core.identification.request import IdentificationRequest
 from core.identification.runs.folds import Fold, spoken
 from core.servo.model import ServoModel
-from core.servo.terms import COMMAND_PATH, COMMAND_PATH_TERMS, CONTACT_TITLES, DEFAULT_CONTACT
+from core.servo.terms import COMMAND_PATH, COMMAND_PATH_TERMS, CONTACT_TITLES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,14 +35,14 @@ class Variant:
 
     friction: str
     command_path: tuple[str, ...] = ()
-    contact: str = DEFAULT_CONTACT
+    contact: str = "rigid"
 
     @property
     def name(self) -> str:
-        """Name, e.g. "M6 + command path + offset of the output, rigid"; the default contact is not named."""
+        """Name, e.g. "M6 + command path + offset of the output, elastoplastic"."""
         parts = [self.friction.upper(), *(["command path"] if self.command_path else [])]
         parts += [COMMAND_PATH[term].title or term for term in self.command_path if term not in COMMAND_PATH_TERMS]
-        contact = "" if self.contact == DEFAULT_CONTACT else f", {CONTACT_TITLES[self.contact].lower()}"
+        contact = "" if self.contact == "rigid" else f", {CONTACT_TITLES[self.contact].lower()}"
         return " + ".join(parts) + contact
 
     def asked(self, request: IdentificationRequest) -> IdentificationRequest:

@@ -85,7 +85,6 @@ def found_by(truth: ServoModel, runs: list[Recording], **options: object) -> Ide
         command_path=tuple(name for name in COMMAND_PATH_TERMS if name in terms),
         validation="none",
         threads=1,
-        contact="rigid",
         **asked,  # type: ignore[arg-type]
     )
     return identify(request, runs)

@@ -313,7 +313,7 @@ def test_the_command_path_is_kept_and_the_verdict_warns_while_a_shift_explains_m
     runs = [goals_late(run, 2) for run in planted(0)[1]]
     request = IdentificationRequest(
         servo="mx106", models=("m1",), command_path=("command_delay",), command_path_if_better=True, trials=40,
-        validation="25%", contact="rigid",
+        validation="25%",
     )  # fmt: skip
     found = diagnosed(identify(request, runs), runs, threads=1)
     assert found.recommended.model.command_path == ("command_delay",)

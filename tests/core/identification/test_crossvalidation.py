@@ -97,15 +97,15 @@ def test_runs_without_a_long_pause_share_a_time_of_recording() -> None:
 def test_contacts_and_terms_are_compared_beside_the_richest_model() -> None:
     """Each alone, and none fits worse than what it extends."""
     asked = request(trials=16)
-    variants = all_variants(asked, grid(), ("m1", "m4"), ("rigid", asked.contact, "output_offset"))
+    variants = all_variants(asked, grid(), ("m1", "m4"), ("elastoplastic_rational", "output_offset"))
     usual = variants[3]
     assert variants[4:] == (
-        replace(usual, contact="rigid"),
+        replace(usual, contact="elastoplastic_rational"),
         replace(usual, command_path=(*usual.command_path, "output_offset")),
     )
     assert [variant.name for variant in variants[3:]] == [
         "M4 + command path",
-        "M4 + command path, rigid",
+        "M4 + command path, elastoplastic, rational",
         "M4 + command path + offset of the output",
     ]
     found = cross_validate(asked, grid(), ("kp",), variants=variants[3:])
@@ -115,7 +115,7 @@ def test_contacts_and_terms_are_compared_beside_the_richest_model() -> None:
     offset, plain = ([found.fit(v, fold).train_mae for fold in found.folds] for v in (variants[5], usual))
     assert all(more <= 1.001 * less for more, less in zip(offset, plain, strict=True))
     assert CrossValidation.from_json(json.loads(json.dumps(found.to_json()))) == found
-    assert all_variants(asked, grid(), ("m1", "m4"), (asked.contact, "dead_band")) == variants[:4], "nothing is added"
+    assert all_variants(asked, grid(), ("m1", "m4"), ("rigid", "dead_band")) == variants[:4], "nothing is added"
     with pytest.raises(InputError, match="added beside the command path"):
         Question(request=asked, by=("kp",), command_path="off", additions=("output_offset",))
     with pytest.raises(InputError, match="'friction_base' is neither a contact"):
@@ -198,7 +198,7 @@ def test_a_stopped_one_goes_on_with_what_is_missing(tmp_path) -> None:
 
 def test_a_command_path_never_fits_worse_than_none() -> None:
     """Its terms are off at their neutral values, which are tried; budgets too small to find that out otherwise."""
-    asked = request(trials=16, contact="rigid")
+    asked = request(trials=16)
     found = cross_validate(asked, grid(), ("kp",), variants=all_variants(asked, grid(), ("m1",)))
     for fold in found.folds:
         plain, path = (found.fit(variant, fold).train_mae for variant in found.variants)

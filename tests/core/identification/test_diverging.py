@@ -89,7 +89,6 @@ def test_the_repeat_that_diverges_is_not_kept(monkeypatch, place) -> None:
     monkeypatch.setattr("core.identification.fitting.search", lambda *_, **__: found.pop(0))
     request = IdentificationRequest(
         servo="xl330", models=("m1",), repeats=2, polish=False, validation="none", integrator="bam", substeps=1,
-        contact="rigid",
         bounds=(("armature", NO_INERTIA, 1e-2),),
     )  # fmt: skip
     result = identify(request, runs()[1:]).results[0]

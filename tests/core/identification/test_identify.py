@@ -65,7 +65,7 @@ def test_truth_is_recovered(friction: str) -> None:
     Of the grid the light load at the low gain and the heavy one at the high gain.
     """
     recordings = grid(friction)[:4] + grid(friction)[12:]
-    request = IdentificationRequest(servo=SERVO, models=(friction,), validation="none", trials=1000, contact="rigid")
+    request = IdentificationRequest(servo=SERVO, models=(friction,), validation="none", trials=1000)
     found = identify(request, recordings).results[0]
     assert found.train_mae < 0.2e-3
     # A parameter is told apart when a scatter of 1 mrad per sample, five times the error allowed above, would leave
@@ -92,12 +92,7 @@ def delayed(delay: float) -> list[Recording]:
 
 
 TRY_DELAY = IdentificationRequest(
-    servo=SERVO,
-    models=("m1",),
-    command_path=("command_delay",),
-    command_path_if_better=True,
-    trials=200,
-    contact="rigid",
+    servo=SERVO, models=("m1",), command_path=("command_delay",), command_path_if_better=True, trials=200
 )
 
 
@@ -159,7 +154,7 @@ def test_without_a_run_to_hold_out_the_command_path_is_left_out() -> None:
 
 
 def quick(recordings: tuple[Recording, ...] | list[Recording], **changes: object) -> Identification:
-    settings = {"servo": SERVO, "trials": 400, "validation": "none", "contact": "rigid", **changes}
+    settings = {"servo": SERVO, "trials": 400, "validation": "none", **changes}
     return identify(IdentificationRequest(**settings), recordings)  # type: ignore[arg-type]
 
 
@@ -205,9 +200,7 @@ def test_repeats_keep_the_best_and_state_their_spread() -> None:
 
 def test_the_study_opens_with_optuna(tmp_path) -> None:
     found = identify(
-        IdentificationRequest(
-            servo=SERVO, models=("m1",), trials=100, validation="none", polish=False, contact="rigid"
-        ),
+        IdentificationRequest(servo=SERVO, models=("m1",), trials=100, validation="none", polish=False),
         grid("m1")[:2],
         folder=tmp_path,
     )
@@ -292,7 +285,7 @@ def test_a_step_that_costs_little_stays() -> None:
 
 def test_a_search_whose_step_proves_too_long_is_repeated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("core.identification.fitting.chosen_parts", lambda *_: 1)
-    request = IdentificationRequest(servo=SERVO, models=("m1",), trials=400, validation="none", contact="rigid")
+    request = IdentificationRequest(servo=SERVO, models=("m1",), trials=400, validation="none")
     found = identify(request, at_50_hz(), folder=tmp_path).results[0]
     names = optuna.get_all_study_names(JournalStorage(JournalFileBackend(str(tmp_path / JOURNAL))))
     assert names[0] == "m1/0"
@@ -325,13 +318,6 @@ def example() -> tuple[Recording, ...]:
 def test_real_recordings(friction: str, seed: int, mrad: float) -> None:
     """The peer's fits of M1 and M6 to these recordings end at 45.5 and 27.6 mrad after as many evaluations."""
     request = IdentificationRequest(
-        servo="xl330",
-        models=(friction,),
-        validation="none",
-        trials=4000,
-        seed=seed,
-        supply="header",
-        dt=0.005,
-        contact="rigid",
+        servo="xl330", models=(friction,), validation="none", trials=4000, seed=seed, supply="header", dt=0.005
     )
     assert identify(request, example()).results[0].train_mae <= 1e-3 * mrad

@@ -45,9 +45,7 @@ def judged(errors: dict[Variant, list[list[float]]]) -> CrossValidation:
                 FoldFit(
                     variant=variant,
                     fold=fold,
-                    model=build_model(
-                        SERVO, variant.friction, command_path=variant.command_path, contact=variant.contact
-                    ),
+                    model=build_model(SERVO, variant.friction, command_path=variant.command_path),
                     train_mae=0.01,
                     trained_on=("other",),
                     evaluations=1,

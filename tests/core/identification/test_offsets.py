@@ -72,7 +72,6 @@ def fitted(run_offsets: bool, of: Callable[[], tuple[Recording, ...]] = recordin
         trials=3000,
         validation="none",
         threads=1,
-        contact="rigid",
         run_offsets=run_offsets,
         frozen=(("R", truth().values["R"]),),
     )

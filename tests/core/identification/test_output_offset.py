@@ -17,13 +17,7 @@ def test_a_planted_offset_is_found(planted):
     # Duty cycle and offset have one scale, which a known motor fixes.
     motor = tuple((name, truth.values[name]) for name in ("kt", "R"))
     request = IdentificationRequest(
-        servo="mx106",
-        models=("m1",),
-        command_path=PATH,
-        validation="none",
-        trials=600,
-        frozen=motor,
-        contact="rigid",
+        servo="mx106", models=("m1",), command_path=PATH, validation="none", trials=600, frozen=motor
     )
 
     found = identify(request, runs).results[0].model.values

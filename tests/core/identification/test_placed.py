@@ -80,7 +80,7 @@ def test_a_model_without_a_boundary_is_wrong_but_finite():
 
 def test_points_settle_what_the_runs_leave_open():
     runs = recordings()
-    request = IdentificationRequest(servo=SERVO, models=("m3",), validation="none", trials=3000, contact="rigid")
+    request = IdentificationRequest(servo=SERVO, models=("m3",), validation="none", trials=3000)
     alone = identify(request, runs).results[0].model
     joined = identify(replace(request, points=points()), runs).results[0].model
     error = np.abs(PlacedResiduals(points()).of(joined)).mean()

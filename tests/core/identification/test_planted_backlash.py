@@ -19,7 +19,7 @@ from tests.core.conftest import PENDULUM, catalogue_model, commands, recorded
 DEGREE = math.pi / 180.0
 RUNS = [("sin_sin", 8.0), ("up_and_down", 16.0), ("sin_time_square", 16.0), ("lift_and_drop", 8.0)]
 REQUEST = IdentificationRequest(
-    servo="mx106", models=("m1",), command_path=("backlash",), validation="none", trials=600, threads=1, contact="rigid"
+    servo="mx106", models=("m1",), command_path=("backlash",), validation="none", trials=600, threads=1
 )
 
 

@@ -42,7 +42,7 @@ def test_it_costs_the_square_of_the_distance_in_catalogue_intervals() -> None:
 def test_what_runs_leave_open_stays_and_what_they_determine_moves() -> None:
     """Nothing is released, so that β is open."""
     asked = {"servo": SERVO, "models": ("m1",), "trials": 2000, "validation": "none", "threads": 1}
-    asked |= {"command_path": ("release_braking",), "contact": "rigid"}
+    asked["command_path"] = ("release_braking",)
     request = IdentificationRequest(**asked, prior=1e-3)  # type: ignore[arg-type]
     began, held = search_template(request, "m1").values, identify(request, recordings()).results[0].model.values
     assert held["release_braking"] == pytest.approx(began["release_braking"], abs=1e-3)

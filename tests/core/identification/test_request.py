@@ -167,9 +167,9 @@ def test_a_file_that_is_no_request_is_refused_and_one_without_newer_fields_is_re
     older = {
         name: value
         for name, value in SMALL.to_json().items()
-        if name not in ("points", "start", "command", "drive_from", "contact")
+        if name not in ("points", "start", "command", "drive_from")
     }
-    assert IdentificationRequest.from_json(older) == replace(SMALL, contact="rigid")
+    assert IdentificationRequest.from_json(older) == SMALL
 
 
 class SearchBegins(Exception):

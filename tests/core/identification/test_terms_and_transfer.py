@@ -35,7 +35,7 @@ def record(model: ServoModel, name: str, mass: float, kp: float = 16.0, seed: in
 
 
 def request(**changes: object) -> IdentificationRequest:
-    return IdentificationRequest(**{"servo": SERVO, "threads": 1, "contact": "rigid", **changes})  # type: ignore[arg-type]
+    return IdentificationRequest(**{"servo": SERVO, "threads": 1, **changes})  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")

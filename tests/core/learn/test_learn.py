@@ -155,7 +155,7 @@ class TestComparison:
             assert all(set(each.errors[b]) == set(each.fold.held_out) for b in BASELINES)
         assert shares == sorted(shares)
         assert shares[-1] == pytest.approx(1.0)
-        assert (found.variant.name, found.skipped[0][0], found.nets) == ("M1 + command path, rigid", "length", {})
+        assert (found.variant.name, found.skipped[0][0], found.nets) == ("M1 + command path", "length", {})
         assert found.sizes["physics"] == len(model.parameters.free)
         data = json.loads(json.dumps(found.to_json()))
         assert data["median"]["physics"] == pytest.approx(

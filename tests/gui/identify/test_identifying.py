@@ -43,7 +43,6 @@ def choose(person, *models, trials=64):
         box.setChecked(name in models)
     form.fields["command_path"].setCurrentIndex(form.fields["command_path"].findData("off"))
     form.fields["trials"].setValue(trials)
-    form.fields["contact"].setCurrentIndex(form.fields["contact"].findData("rigid"))
 
 
 def identified_models(person):
@@ -199,7 +198,7 @@ def test_settings_are_edited_with_undo(qtbot):
 
 
 def test_bounds_and_frozen_values_are_chosen_in_a_table(qtbot):
-    parameters = FitSettings(models=("m1", "m6"), contact="rigid").parameters("mx106")
+    parameters = FitSettings(models=("m1", "m6")).parameters("mx106")
     dialog = ParameterDialog(parameters, (("R", 2.0),), (("load_friction_base", 0.0, 0.5),))
     qtbot.addWidget(dialog)
     dialog.show()
@@ -370,7 +369,7 @@ def test_placed_points_join_the_runs(person, session):
     assert used["count"] == 4
     out = session.parent / "by_command"
     arguments = ["--models", "m1", "--trials", "64", "--validation", view.form.settings().validation]
-    arguments += ["--points", "--no-command-path", "--contact", "rigid"]
+    arguments += ["--points", "--no-command-path"]
     assert main(["identify", str(session), *arguments, "--quiet", "-o", str(out)]) == 0
     assert (out / "m1.json").read_bytes() == (result.folder / "m1.json").read_bytes()
 

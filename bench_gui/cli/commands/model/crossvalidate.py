@@ -16,7 +16,7 @@ from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, millirad
 from core.base.interrupt import Interrupt
 from core.base.units import significant
 from core.identification.defaults import COMMAND_PATHS, CONDITIONS
-from core.servo.terms import COMMAND_PATH_TERMS, DEFAULT_CONTACT
+from core.servo.terms import COMMAND_PATH_TERMS
 
 if TYPE_CHECKING:
     from core.identification.choice.model_choice import Variant
@@ -27,7 +27,7 @@ EXAMPLES = """\
 examples:
   bench crossvalidate session --by mass,kp -o result
   bench crossvalidate session --models m1,m6 --command-path on --transfer
-  bench crossvalidate session --by mass,time --models m6 --additions rigid,output_offset"""
+  bench crossvalidate session --by mass,time --models m6 --additions elastoplastic_rational,output_offset"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=(),
         metavar="NAME,…",
         help="contacts and terms to compare beside the last model with the command path, each alone, e.g. "
-        "rigid,output_offset (default: none)",
+        "elastoplastic_rational,output_offset (default: none)",
     )
     add_options(parser, "models", "trials", "contact", "prior", "seed")
     parser.add_argument(
@@ -131,7 +131,7 @@ def _options(chosen: Variant) -> str:
     added = set(chosen.command_path) - set(COMMAND_PATH_TERMS)
     path = "--command-path" if chosen.command_path else "--no-command-path"
     named = f"--command-path-terms {','.join(chosen.command_path)}"
-    contact = "" if chosen.contact == DEFAULT_CONTACT else f" --contact {chosen.contact}"
+    contact = "" if chosen.contact == "rigid" else f" --contact {chosen.contact}"
     return f"--models {chosen.friction} {named if added else path}{contact}"
 
 

@@ -36,8 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model",
         metavar="MODEL",
-        help="identified model with a rigid contact, the base of the residual net (default: M6 with the command path "
-        "and a rigid contact)",
+        help="identified model with a rigid contact, the base of the residual net (default: M6 with the command path)",
     )
     parser.add_argument(
         "--by",
