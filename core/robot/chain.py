@@ -80,7 +80,7 @@ class Chain:
             }.items()
             if there
         ]
-        """What the file says of the robot and the loads do not contain."""
+        """Features of the file that the loads leave out."""
 
     def _joint(self, k: int) -> Joint:
         model = self._model

@@ -186,6 +186,7 @@ NOWHERE = {
     "place": ["--servo", "simulated:nosuch", "--fast", "-o", "NEW"],
     "coverage": ["NONE"],
     "simulate": ["NONE", "--model", "mx106:m2", "-o", "NEW"],
+    "robot": ["identify", "NONE", "-o", "NEW"],
     "rollout": ["--model", "NONE", "--trajectory", "sin_sin", "-o", "NEW"],
     "identify": ["NONE", "-o", "NEW"],
     "crossvalidate": ["NONE"],

@@ -42,7 +42,7 @@ def held():
 
 
 def left(before):
-    """What this process holds that it did not hold before; threads of other tests may end meanwhile."""
+    """Return what this process holds that it did not hold before; threads of other tests may end meanwhile."""
     return held() - before
 
 

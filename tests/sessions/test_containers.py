@@ -102,7 +102,7 @@ def test_a_data_set_becomes_a_run_an_episode(dataset, tmp_path):
     "columns", ["", "time=timestamp,goal=action.{joint}.pos:deg,position=observation.state.{joint}.pos:deg"]
 )
 def test_a_data_set_becomes_a_run_for_each_joint_of_an_episode(dataset, tmp_path, columns):
-    """Of the servo that each joint has."""
+    """The data set states the servo of each joint."""
     request = TableImport(
         columns=parse_columns(columns),
         facts={"kp": 16, "supply_voltage": 12.0},

@@ -149,7 +149,7 @@ def written_sage(folder, apart=0.0, scale=1e6):
 
 @pytest.mark.parametrize("scale", [1e6, 1.0])
 def test_folders_of_sage_are_motions(tmp_path, scale):
-    """Of a real robot, in µs, and of a simulated one."""
+    """Times of a real robot are in µs, those of a simulated one in s."""
     written_sage(tmp_path / "out/swing", scale=scale)
     (tmp_path / "out/swing/event.csv").write_text("type,timestamp,event\nEVENT,0,DISABLE\n")
     check(

@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _add_joints(identify)
     # A robot has one gain for each joint, which determines few values: the others stay near the servo's model.
-    add_fit(identify, models=(RICHEST,), trials=2000, prior=20.0)
+    add_fit(identify, models=(RICHEST,), trials=2000, prior=20.0, contact="elastoplastic_rational")
     identify.set_defaults(command_path=True)
     identify.add_argument(
         "-o", "--output", required=True, metavar="RESULT", help="folder for robot.json and a folder for each joint"
