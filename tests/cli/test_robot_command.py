@@ -233,3 +233,13 @@ def test_a_robot_ships(tmp_path, monkeypatch, capsys):
     words = ["robot", "identify", "example-so101", *chosen, "-o", tmp_path / "result"]
     assert output_of(capsys, *words).out.splitlines()[-1].endswith(str(tmp_path / "example_so101"))
     assert read_robot(tmp_path / "result").file == tmp_path / "example_so101" / "robot.urdf"
+
+
+def test_the_whole_robot_has_the_gain_of_each_motion(place, result, capsys, tmp_path):
+    """Not that of the motions that were fitted."""
+    lab = tmp_path / "lab"
+    output_of(capsys, "import", place / "motions", "--joints", "all", "--servo", "sts3215", "--kp", 4, "-o", lab)
+    words = ["robot", "evaluate", result, lab, "--urdf", place / "arm.xml", "--whole", "--json"]
+    for row in json.loads(output_of(capsys, *words).out)["joints"].values():
+        for motion, error in row["whole_robot"].items():
+            assert error == pytest.approx(row["motions"][motion], rel=0.2)

@@ -10,6 +10,7 @@ import argparse
 import math
 import sys
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from shlex import quote
@@ -250,7 +251,8 @@ def _whole(known: RobotModel, runs: RobotRuns, robot: str | Path) -> dict[str, d
     for motion in [each for each in runs.motions if each.id in known.held_out] or runs.motions:
         names = [joint for joint in motion.runs if joint in there]
         positions = motion.positions(names)
-        moved = simulate_robot(robot, servos, names, motion.time, motion.goals(names), positions)
+        own = {joint: replace(servo, settings=motion.runs[joint].settings) for joint, servo in servos.items()}
+        moved = simulate_robot(robot, own, names, motion.time, motion.goals(names), positions)
         for joint in servos:
             place = names.index(joint)
             found[joint][motion.id] = float(np.abs(moved[:, place] - positions[:, place]).mean())
