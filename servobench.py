@@ -586,7 +586,7 @@ def identify(
     *,
     servo: str | Path | ServoSpec | None = None, command_path: bool | None = None, points: Sequence[PlacedPoint] = (),
     output: str | Path | None = None, progress: bool = True, trials: int | None = None, repeats: int = 1, seed: int = 0,
-    validation: str = "25%", metric: Metric = "mae", polish: bool = True, contact: str = "rigid",
+    validation: str = "25%", metric: Metric = "mae", polish: bool = True, contact: str = "automatic",
     integrator: Integrator = "leapfrog", dt: float | None = None, substeps: int | None = None,
     run_offsets: bool = False, quadratic_gate: QuadraticGate = "larger_torque", supply: Supply = "logged",
     drive_from: str = "", frozen: Sequence[tuple[str, float]] = (), bounds: Sequence[tuple[str, float, float]] = (),
@@ -613,7 +613,8 @@ def identify(
         validation: Runs to hold out for scoring the models: a share ("25%"), a condition ("kp=200") or "none".
         metric: Error that the search minimises: "mae", "rmse" or "mae_velocity" (position and velocity).
         polish: After the search, descend to the nearby minimum of a smooth loss.
-        contact: Friction before slip: "rigid", or "elastoplastic" with a spring and a damper.
+        contact: Friction before slip: "rigid", "elastoplastic" or "elastoplastic_rational" with a spring and a damper,
+            or "automatic": rigid, unless the rational one follows the training runs better.
         integrator: "leapfrog" of second order, "algorithm1" of the paper, or "bam" as Rhoban/bam.
         dt: Time between samples [s], to which recordings are resampled. Default: that of a regular recording, else the
             median, at least 0.005 s.
@@ -712,7 +713,7 @@ def cross_validate(  # noqa: D417 (the options of identify)
     by: str | Sequence[str] | None = None, command_path: bool | None = None, additions: str | Sequence[str] = (),
     servo: str | Path | ServoSpec | None = None, output: str | Path | None = None, progress: bool = True,
     trials: int | None = None, repeats: int = 1, seed: int = 0, validation: str = "25%", metric: Metric = "mae",
-    polish: bool = True, contact: str = "rigid", integrator: Integrator = "leapfrog", dt: float | None = None,
+    polish: bool = True, contact: str = "automatic", integrator: Integrator = "leapfrog", dt: float | None = None,
     substeps: int | None = None, run_offsets: bool = False, quadratic_gate: QuadraticGate = "larger_torque",
     supply: Supply = "logged", drive_from: str = "", frozen: Sequence[tuple[str, float]] = (),
     bounds: Sequence[tuple[str, float, float]] = (), start: Sequence[tuple[str, float]] = (), prior: float = 0.0,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cache, cached_property, partial
@@ -178,7 +178,8 @@ class ModelFits:
     validation: Sequence[Recording]
     _: KW_ONLY
     trial: str = ""
-    path_choice: str = ""
+    reasons: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Reasons of choices, kept in the provenance of the models."""
     work: Workload = field(default_factory=Workload)
     """Work of the whole identification."""
     later: Sequence[int] = ()
@@ -510,6 +511,9 @@ class ModelFits:
             settings = search_settings(self.request, template, batch.ids, budget, self._most(budget), starts)
             again = "" if template.substeps == first else f"/{template.substeps}"
             again += "".join(f"/without-{name}" for name in left_out(template))
+            # An identification whose runs chose another contact than the rigid one has searched with both.
+            if "contact_choice" in self.reasons and template.contact != "rigid":
+                again += f"/{template.contact}"
             trial = f"{self.trial}/" if self.trial else ""
             place, name = study_place(self.folder, self.storage, f"{trial}{friction}/{repeat}{again}")
             record = StudyRecord(place, name, template.parameters.free, settings, self.resume)
@@ -594,7 +598,7 @@ class ModelFits:
             "unused_channels": unused_channels(
                 self.train, (request.drive_from, *(["duty_cycle"] if self._held else []))
             ),
-            **({"command_path_choice": self.path_choice} if self.path_choice else {}),
+            **self.reasons,
             "versions": dict(_versions()),
         }
         if self._placed is not None:

@@ -12,17 +12,27 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from core.base.errors import IdentificationError
-from core.identification.choice.rule import NOT_TRIED, SHIFTED, command_path_choice
+from core.base.errors import IdentificationError, ModelError
+from core.identification.choice.rule import EQUAL, NOT_TRIED, SHIFTED, command_path_choice
 from core.identification.fitting import ModelFits, Progress, budget_of
 from core.identification.misread import misread
 from core.identification.request import IdentificationRequest, search_template
 from core.identification.result import Identification, ModelResult, best_of_each
 from core.identification.runs.conditions import check_runs, suited
 from core.identification.runs.split import DEFAULT_RULE, Split, SplitError, split_recordings
+from core.identification.search.objective import Batch
+from core.identification.search.polish import best_end
+from core.identification.search.prior import Prior
 from core.identification.search.steps import one_blas_thread
 from core.identification.workload import Workload
 from core.motion.recording import Recording
+from core.servo.model import with_contact
+from core.servo.terms import AUTOMATIC, CONTACT_TITLES
+
+YIELDING = "elastoplastic_rational"
+"""Contact that an automatic one may be beside the rigid one: of those that yield, the one with the fastest step."""
+
+NOT_COMPARED = "The contact is rigid: this fit cannot be repeated with one that yields."
 
 __all__ = ["IdentificationRequest", "Progress", "fit_repeat", "identify"]
 
@@ -45,8 +55,8 @@ def identify(
 ) -> Identification:
     """Fit every requested model.
 
-    With `command_path_if_better`, the command path is tried first, on the richest model. The result's request contains
-    the decision.
+    With `command_path_if_better`, the command path is tried first, on the richest model. An automatic contact is chosen
+    by the richest model's fit with a rigid one, see `contact_choice`. The result's request contains both decisions.
 
     Args:
         request: Servo, models and options.
@@ -87,26 +97,67 @@ def identify(
         should_yield=should_yield,
     )
     tried: tuple[ModelResult, ...] = ()
-    path_choice = ""
+    reasons: dict[str, str] = {}
+
+    def fits() -> Identification:
+        job = searches(request, train, validation, reasons=reasons)
+        results: list[ModelResult] = []
+        for friction in request.models:
+            results.append(job.fit(friction, split, results))
+            if job.stopped:
+                return _stopped(Identification(job.request, split, tuple(results), stopped=True), (*known, *tried))
+            on_result(results[-1])
+        return Identification(job.request, split, best_of_each([*results, *tried]), stopped=False)
+
     if request.command_path_if_better:
-        trial, path_choice = _command_path_tried(asked, recordings, split, searches)
+        trial, reasons["command_path_choice"] = _command_path_tried(asked, recordings, split, searches)
         if trial.stopped:
             return _stopped(trial, known)
         request, tried = trial.request, trial.results
-    job = searches(request, train, validation, path_choice=path_choice)
-    results: list[ModelResult] = []
-    for friction in request.models:
-        results.append(job.fit(friction, split, results))
-        if job.stopped:
-            return _stopped(Identification(job.request, split, tuple(results), stopped=True), (*known, *tried))
-        on_result(results[-1])
-    return Identification(job.request, split, best_of_each([*results, *tried]), stopped=False)
+    if request.contact != AUTOMATIC:
+        return fits()
+    found = None if tried else fits()
+    if found is not None and found.stopped:
+        return found
+    richest = [*tried, *(found.results if found else ())][-1]
+    contact, reasons["contact_choice"] = contact_choice(request, richest, train)
+    request = replace(request, contact=contact)
+    if contact != "rigid":
+        tried, found = (), None
+    found = fits() if found is None else replace(found, request=request)
+    return found.with_provenance(reasons)
+
+
+def contact_choice(request: IdentificationRequest, rigid: ModelResult, train: Sequence[Recording]) -> tuple[str, str]:
+    """Return the contact that follows the training runs best, and the reason.
+
+    The fit with a rigid contact is polished with a rational elastoplastic one, which costs little beside a search. The
+    latter is chosen if its error is smaller, whatever the number of runs, as it is stiff if nothing yields.
+    """
+    model = rigid.model
+    if request.points or not (request.polish and model.leapfrog):
+        return "rigid", NOT_COMPARED
+    try:
+        yielding = with_contact(model, YIELDING)
+    except ModelError:
+        return "rigid", NOT_COMPARED
+    prior = Prior.about(yielding, request.prior)
+    batch = Batch(yielding, train, dt=request.dt, supply=request.supply, threads=request.threads, prior=prior)
+    end, _ = best_end(batch, yielding.parameters.vector(), [], [])
+    error = float(batch.scores(end[None]).mae.mean())
+    chosen = YIELDING if error < (1.0 - EQUAL) * rigid.train_mae else "rigid"
+    return chosen, (
+        f"The contact is {CONTACT_TITLES[chosen].lower()}: on the training runs {model.friction.upper()} errs "
+        f"{1e3 * error:.3g} mrad with a rational elastoplastic one, {1e3 * rigid.train_mae:.3g} with a rigid one."
+    )
 
 
 def _stopped(found: Identification, earlier: Sequence[ModelResult]) -> Identification:
     """Return what a stopped identification found, and the earlier fits that are better."""
     results = best_of_each([*earlier, *found.results])
-    return replace(found, request=found.request.settled(results[0].model.command_path), results=results)
+    model = results[0].model
+    request = replace(found.request.settled(model.command_path), contact=model.contact)
+    return replace(found, request=request, results=results)
 
 
 def _command_path_tried(

@@ -12,7 +12,7 @@ from dataclasses import Field, dataclass, field, fields
 from typing import Any
 
 from core.identification.defaults import DEFAULT_RULE
-from core.servo.terms import CONTACT_TITLES, FRICTION_MODELS, Integrator, Metric, QuadraticGate, Supply
+from core.servo.terms import AUTOMATIC, CONTACT_TITLES, FRICTION_MODELS, Integrator, Metric, QuadraticGate, Supply
 
 COARSEST_GRID = 0.05
 """Longest time between samples that resolves a servo's motion [s]."""
@@ -91,12 +91,13 @@ class IdentificationOptions:
     polish: bool = option(True, tip="Polish the result of the search: descend to the nearby minimum of a smooth loss")
     """See `polish`."""
     contact: str = option(
-        "rigid", title="Contact", section="Friction models",
+        AUTOMATIC, title="Contact", section="Friction models",
         tip="Friction before slip: rigid holds the shaft up to its budget; elastoplastic yields by a spring and a "
-        "damper, which are also identified, and neither drifts nor chatters",
-        choices=CONTACT_TITLES,
+        "damper, which are also identified, and neither drifts nor chatters; automatic: rigid, unless the rational "
+        "elastoplastic one follows the training runs better",
+        choices={AUTOMATIC: "Automatic", **CONTACT_TITLES},
     )  # fmt: skip
-    """Friction before slip, the same for all models, see `core.servo.terms.CONTACTS`."""
+    """Friction before slip, the same for all models, see `core.servo.terms.CONTACTS` and `contact_choice`."""
     integrator: Integrator = option(
         "leapfrog", title="Integrator", section="Error and simulation",
         tip="Integrator of the simulation: leapfrog is of second order; Algorithm 1 of the paper and that of "

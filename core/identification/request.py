@@ -19,7 +19,7 @@ from core.servo.catalogue import ServoSpec, load_servo
 from core.servo.friction import require_contact, require_friction_model
 from core.servo.model import MOST_SUBSTEPS, ServoModel, build_model
 from core.servo.parameters import Parameter, ParameterSet
-from core.servo.terms import COMMAND_PATH, COMMAND_PATH_TERMS, FRICTION_MODELS, physical_limits
+from core.servo.terms import AUTOMATIC, COMMAND_PATH, COMMAND_PATH_TERMS, FRICTION_MODELS, physical_limits
 
 TRIALS_PER_PARAMETER = 1000
 """Default budget: evaluations per free parameter.
@@ -32,6 +32,7 @@ PAPER_PROTOCOL: Mapping[str, Any] = {
     "repeats": 3,
     "trials": 4000,
     "metric": "mae",
+    "contact": "rigid",
     "integrator": "algorithm1",
     "polish": False,
     "command_path": (),
@@ -60,7 +61,8 @@ class IdentificationRequest(IdentificationOptions):
     def __post_init__(self) -> None:
         wanted = tuple(m for m in FRICTION_MODELS if m in {require_friction_model(name) for name in self.models})
         object.__setattr__(self, "models", wanted)
-        object.__setattr__(self, "contact", require_contact(self.contact))
+        if self.contact != AUTOMATIC:
+            object.__setattr__(self, "contact", require_contact(self.contact))
         if not wanted:
             raise IdentificationError("no model to identify; name at least one")
         for name, value in (("trials", self.trials), ("repeats", self.repeats), ("threads", self.threads)):
@@ -94,7 +96,7 @@ class IdentificationRequest(IdentificationOptions):
         object.__setattr__(self, "command_path", tuple(dict.fromkeys((*self.command_path, *given))))
 
     def _check_parameters(self) -> None:
-        known = tunable_parameters(self.servo, command_path=tuple(COMMAND_PATH), contact=self.contact)
+        known = tunable_parameters(self.servo, command_path=tuple(COMMAND_PATH), contact=self.searched_contact)
         for what, names in (
             ("frozen", [name for name, _ in self.frozen]),
             ("bounded", [name for name, _, _ in self.bounds]),
@@ -110,6 +112,11 @@ class IdentificationRequest(IdentificationOptions):
         for name, low, high in self.bounds:
             check_bounds(known[name], low, high)
 
+    @property
+    def searched_contact(self) -> str:
+        """Contact of a search; the automatic one is chosen afterwards, see `contact_choice`."""
+        return "rigid" if self.contact == AUTOMATIC else self.contact
+
     def settled(self, command_path: Sequence[str]) -> IdentificationRequest:
         """Return the request with the command path terms that are to be identified."""
         return replace(self, command_path=tuple(command_path), command_path_if_better=False)
@@ -122,7 +129,7 @@ class IdentificationRequest(IdentificationOptions):
     @classmethod
     @reading_json("the request of an identification", IdentificationError)
     def from_json(cls, data: Any) -> IdentificationRequest:
-        """Read the data of `to_json`.
+        """Read the data of `to_json`; data without a contact are from a program that had only the rigid one.
 
         Raises:
             IdentificationError: The data do not describe a request.
@@ -132,6 +139,7 @@ class IdentificationRequest(IdentificationOptions):
         if unknown := sorted(set(data) - {field.name for field in fields(cls)}):
             raise ValueError(newer(f"settings {', '.join(unknown)}"))
         values: dict[str, Any] = {
+            "contact": "rigid",
             **data,
             "models": tuple(data["models"]),
             "command_path": tuple(data["command_path"]),
@@ -222,7 +230,7 @@ def search_template(request: IdentificationRequest, friction: str) -> ServoModel
         request.servo,
         friction,
         command_path=request.command_path,
-        contact=request.contact,
+        contact=request.searched_contact,
         quadratic_gate=request.quadratic_gate,
         integrator=request.integrator,
         substeps=request.substeps or 1,

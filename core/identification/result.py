@@ -150,6 +150,8 @@ class ModelResult(Tabular):
             "warnings": list(self.evidence.warnings),
             "command_path": list(self.model.command_path),
             "command_path_choice": self.model.provenance.get("command_path_choice", ""),
+            "contact": self.model.contact,
+            "contact_choice": self.model.provenance.get("contact_choice", ""),
             "torque_off": self.evidence.torque_off(self.model.control).mode,
             "integrator": self.model.integrator,
             "step": self.model.step,
@@ -302,9 +304,9 @@ class Identification(Tabular):
     def choice(self) -> str:
         """Explanation of the recommendation.
 
-        It names the recommended model, the evidence, other models that are as good, and the reason for or against the
-        command path.
+        It names the recommended model, the evidence, other models that are as good, and the reasons for the command
+        path and for the contact.
         """
-        found = self.recommendation
-        path = "" if found.by == CROSS_VALIDATION else self.results[0].model.provenance.get("command_path_choice", "")
-        return f"{found.text} {path}".rstrip()
+        found, origin = self.recommendation, self.results[0].model.provenance
+        keys = () if found.by == CROSS_VALIDATION else ("command_path_choice", "contact_choice")
+        return " ".join([found.text, *(origin[key] for key in keys if origin.get(key))])

@@ -241,7 +241,7 @@ def _settled(
     """Return the request and the physics model that fit recordings and model."""
     if model is None:
         path = request.command_path or COMMAND_PATH_TERMS
-        request = suited(request.settled(path), recordings)
+        request = suited(replace(request.settled(path), contact=request.searched_contact), recordings)
         variant = Variant(friction=request.models[-1], command_path=request.command_path)
     else:
         request = suited(replace(request, servo=model.servo, contact=model.contact), recordings)

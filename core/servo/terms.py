@@ -337,6 +337,8 @@ CONTACT_TITLES = {
     "elastoplastic": "Elastoplastic",
     "elastoplastic_rational": "Elastoplastic, rational",
 }
+AUTOMATIC = "automatic"
+"""Contact of an identification that the runs choose, see `core.identification.choice.contact`."""
 
 
 def name_of(parameter: str) -> str:

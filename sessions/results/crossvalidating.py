@@ -63,7 +63,8 @@ class Question:
 
     def searches(self) -> dict[str, Any]:
         """Return the settings that searches depend on; stored searches with the same settings are reused."""
-        known = {**self.request.to_json(), "most_training_runs": self.most_training_runs}
+        request = replace(self.request, contact=self.request.searched_contact)
+        known = {**request.to_json(), "most_training_runs": self.most_training_runs}
         # The fold defines what is held out, and the number of threads does not change a result.
         same = {name: value for name, value in known.items() if name not in ("threads", "validation")}
         return json.loads(json.dumps(same))

@@ -98,6 +98,7 @@ def load_identification(folder: Path) -> Identification:
                 repeats=len(results[0].repeats),
                 seed=origin["seed"],
                 metric=origin["metric"],
+                contact=results[0].model.contact,
                 integrator=results[0].model.integrator,
                 supply=origin["supply"],
                 validation=split.rule,

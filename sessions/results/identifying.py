@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core.base.errors import IdentificationError, ServoBenchError
@@ -78,6 +78,7 @@ def run_identification(
     split = split_recordings(recordings, request.validation, request.seed)
     with working_on(folder):
         record = _record(folder, runs, request, resume)
+        request = replace(request, contact=record.request.contact)
         try:
             watch.loaded(recordings, split)
             found = identify(

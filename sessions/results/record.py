@@ -15,6 +15,7 @@ from core.base.errors import IdentificationError, ServoBenchError, newer
 from core.base.sealed import warn_once
 from core.base.words import counted
 from core.identification.request import IdentificationRequest
+from core.servo.terms import AUTOMATIC
 from sessions.results.folder import RECORD, is_worked_on, read_file, result_folders, write_file
 
 FORMAT = "servobench-identification"
@@ -111,8 +112,9 @@ def check_resumable(record: IdentificationRecord, request: IdentificationRequest
             f"the runs of {record.folder} have changed since it was begun (trimmed, replaced or other settings); "
             "begin a new identification"
         )
-    # The number of threads does not change a result.
-    same = [f.name for f in fields(request) if f.name != "threads"]
+    # The number of threads does not change a result. A contact that is not given is that of the record.
+    free = ("threads", "contact") if request.contact == AUTOMATIC else ("threads",)
+    same = [f.name for f in fields(request) if f.name not in free]
     differ = [name for name in same if getattr(request, name) != getattr(record.request, name)]
     if differ:
         raise IdentificationError(

@@ -14,7 +14,7 @@ from core.identification.request import IdentificationRequest, search_template, 
 from core.identification.runs.split import DEFAULT_RULE, SplitError, split_recordings
 from core.practice.placement import PlacedPoint
 from core.servo.parameters import ParameterSet
-from core.servo.terms import COMMAND_PATH_TERMS
+from core.servo.terms import AUTOMATIC, COMMAND_PATH_TERMS
 
 if TYPE_CHECKING:
     from sessions import RunSummary
@@ -61,6 +61,9 @@ class FitSettings(IdentificationOptions):
         # A search that was stopped while it tried the command path does not say that it only tried.
         chosen = "auto" if tried or (result.stopped and others.command_path == "auto") else "on"
         same = {name: getattr(request, name) for name in options_of(IdentificationOptions)}
+        compared = result.models[0].model.provenance.get("contact_choice")
+        if compared or (result.stopped and others.contact == AUTOMATIC):
+            same["contact"] = AUTOMATIC
         if len(result.train) + result.held_out == 1:
             same["validation"] = others.validation
         return replace(
@@ -84,7 +87,8 @@ class FitSettings(IdentificationOptions):
 
     def parameters(self, servo: str) -> ParameterSet:
         """All parameters that these models of a servo can identify, with the catalogue's values and bounds."""
-        return tunable_parameters(servo, self.models, self.terms, self.contact)
+        contact = "rigid" if self.contact == AUTOMATIC else self.contact
+        return tunable_parameters(servo, self.models, self.terms, contact)
 
     def request(self, servo: str, placed: Sequence[PlacedPoint] = ()) -> IdentificationRequest:
         """Build the request.

@@ -50,7 +50,8 @@ def all_variants(
 ) -> tuple[Variant, ...]:
     """Return each model without and with the command path, whose terms are the request's or else the usual ones.
 
-    The last model with the command path is also compared with each of `added`, contacts and terms, alone.
+    The last model with the command path is also compared with each of `added`, contacts and terms, alone. An automatic
+    contact is the rigid one.
 
     Raises:
         InputError: One of `added` is neither.
@@ -58,7 +59,7 @@ def all_variants(
     plain = request.settled(()).command_path
     wanted = request if request.command_path != plain else request.settled(COMMAND_PATH_TERMS)
     path = suited(wanted, recordings).command_path
-    usual = Variant(friction=models[-1], command_path=path, contact=request.contact)
+    usual = Variant(friction=models[-1], command_path=path, contact=request.searched_contact)
     variants = [replace(usual, friction=model, command_path=terms) for terms in (plain, path) for model in models]
     return tuple(dict.fromkeys([*variants, *(_with(usual, name) for name in added)]))
 
@@ -114,6 +115,7 @@ def cross_validate(
         InputError: A condition does not exist.
         IdentificationError: Nothing can be held out, or the request does not fit the recordings.
     """
+    request = replace(request, contact=request.searched_contact)
     asked = all_variants(request, recordings) if variants is None else variants
     # Terms with a given value or bounds are part of every path.
     paths = [request.settled(variant.command_path).command_path for variant in asked]

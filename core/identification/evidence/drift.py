@@ -76,7 +76,7 @@ def shown_levels(
     all runs. The error is infinite for a run on which friction has no effect, and for one that is followed best at an
     end of LEVELS, since something else than friction is wrong there.
     """
-    sizes = [name for name in FRICTION_TERMS[model.friction] if name in NEUTRAL]
+    sizes = _sizes(model)
     scaled = ParameterSet([replace(p, frozen=p.name not in sizes) for p in model.parameters.values()])
     batch = Batch(model.with_parameters(scaled), recordings, dt=dt, supply=supply, threads=threads)
     scale = model.spec.encoder_step
@@ -95,6 +95,16 @@ def shown_levels(
     factor = deviance_factor(np.concatenate(left), scale) / correlation_length(left)
     with np.errstate(divide="ignore"):
         return np.array(logs), 1.0 / np.sqrt(factor * np.maximum(bends, 0.0))
+
+
+def at_level(model: ServoModel, level: float) -> ServoModel:
+    """Return the model with all of its friction multiplied by a level."""
+    return model.with_values({name: level * model.values[name] for name in _sizes(model)})
+
+
+def _sizes(model: ServoModel) -> list[str]:
+    """Return the parameters to which friction is proportional."""
+    return [name for name in FRICTION_TERMS[model.friction] if name in NEUTRAL]
 
 
 def drift_of(times: Array, logs: Array, errors: Array) -> Drift:

@@ -186,7 +186,7 @@ def search_settings(
         "polish": request.polish,
         "recordings": list(recordings),
         "data_hash": request.data_hash,
-        **({"contact": request.contact} if request.contact != "rigid" else {}),
+        **({"contact": template.contact} if template.contact != "rigid" else {}),
         **({"prior": request.prior} if request.prior else {}),
         **({"points": [point.uid for point in request.points]} if request.points else {}),
     }

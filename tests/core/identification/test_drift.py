@@ -10,11 +10,12 @@ from datetime import datetime, timedelta
 import numpy as np
 import pytest
 
-from core.identification.evidence.drift import SHORTEST, began, drift_findings, drift_of, shown_levels
+from core.base.errors import IdentificationError
+from core.identification.evidence.adaptation import adapted
+from core.identification.evidence.drift import SHORTEST, at_level, began, drift_findings, drift_of, shown_levels
 from core.identification.evidence.residuals import diagnose_residuals
 from core.motion.recording import Recording
-from core.servo.model import ServoModel
-from core.servo.terms import FRICTION_TERMS, NEUTRAL
+from core.servo.friction import friction_budget
 from tests.bench.planted import plan, record, servo
 
 BEGIN = datetime(2026, 3, 1, 9, 0)
@@ -29,19 +30,13 @@ def falling(hours: float) -> float:
     return 1.0 - 0.05 * hours
 
 
-def at_friction(model: ServoModel, level: float) -> ServoModel:
-    """All friction torques times the level."""
-    sizes = [name for name in FRICTION_TERMS[model.friction] if name in NEUTRAL]
-    return model.with_values({name: level * model.values[name] for name in sizes})
-
-
 def session(level: Callable[[float], float], seed: int = 0, hours: float = 1.0, runs: int = 24) -> list[Recording]:
     """Recordings of a servo whose friction has this level at each time [h]; loads and gains take turns."""
     truth, found = servo("mx106", seed), list[Recording]()
     planned = (3 * plan("mx106"))[:runs]
     for number, run in enumerate(planned):
         after = hours * number / (len(planned) - 1)
-        made = record(at_friction(truth, level(after)), run, f"run {number}", 1000 * seed + number)
+        made = record(at_level(truth, level(after)), run, f"run {number}", 1000 * seed + number)
         started = (BEGIN + timedelta(hours=after)).isoformat()
         found.append(replace(made, provenance={**made.provenance, "started": started}))
     return found
@@ -105,3 +100,35 @@ def test_the_process_finds_spread_and_time_constant():
     noise = drift_of(3600.0 * hours, chance.normal(0.0, errors), errors)
     assert noise.gain < 6.0
     assert noise.time_constant >= 3600.0 * SHORTEST
+
+
+def test_a_level_multiplies_everything_that_friction_is_proportional_to():
+    model = servo("mx106", 0)
+    raised = at_level(model, 1.25)
+    budget, more = (friction_budget(m.friction, m.values, 1.0, -0.5, [0.0, 0.3]) for m in (model, raised))
+    assert more == pytest.approx(1.25 * budget)
+    assert raised.values["kt"] == model.values["kt"]
+
+
+@pytest.mark.parametrize("dated", [True, False])
+def test_a_model_adapts_to_the_friction_of_the_first_runs(dated):
+    """Two mornings at different friction; runs without a time are one morning."""
+    levels = (0.8, 1.25) if dated else (1.25,)
+    runs = [
+        replace(
+            run, id=f"{run.id}, day {day}", provenance={"started": f"2026-03-0{day}T09:{place:02}"} if dated else {}
+        )
+        for day, level in enumerate(levels, 1)
+        for place, run in enumerate(session(lambda _, level=level: level, runs=8))
+    ]
+    found = adapted(servo("mx106", 0), runs, 3)
+    assert len(found.adapted) == 5 * len(levels)
+    assert [*found.levels.values()] == pytest.approx(levels, rel=0.06)
+    assert found.mean_mae < 0.5 * np.mean([*found.unadapted.values()])
+    assert f"the other {5 * len(levels)} runs" in found.text
+
+
+@pytest.mark.parametrize(("first", "problem"), [(0, "at least 1"), (8, "adapt to fewer")])
+def test_runs_that_leave_none_to_judge_are_refused(first, problem):
+    with pytest.raises(IdentificationError, match=problem):
+        adapted(servo("mx106", 0), session(steady, runs=8), first)

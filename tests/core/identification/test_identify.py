@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -26,9 +27,9 @@ from core.motion.recording import Recording
 from core.motion.trajectories import PAPER_TRAJECTORIES
 from core.servo.bench import Bench
 from core.servo.catalogue import load_servo
-from core.servo.model import ServoModel, build_model
+from core.servo.model import ServoModel, build_model, with_contact
 from core.servo.shipped import load_model
-from core.servo.terms import FRICTION_MODELS
+from core.servo.terms import CONTACT_TITLES, FRICTION_MODELS
 from sessions import Session
 from sessions.folders import example_session
 from tests.core.conftest import recorded
@@ -96,6 +97,34 @@ TRY_DELAY = IdentificationRequest(
 )
 
 
+def yielding(stiffness: float) -> list[Recording]:
+    """Four noisy recordings of an M1 with a rational contact [N·m/rad] or, for infinite stiffness, a rigid one."""
+    model = truth("m1")
+    if stiffness < math.inf:
+        model = with_contact(model, "elastoplastic_rational").with_values({"bristle_stiffness": stiffness})
+    runs = [
+        recorded(model, trajectory, Bench(mass=1.0, length=0.15), kp, step=0.01)
+        for kp in (8.0, 32.0)
+        for trajectory in ("sin_time_square", "lift_and_drop")
+    ]
+    return [with_noise(run, [number]) for number, run in enumerate(runs)]
+
+
+@pytest.mark.parametrize("tried", [False, True])
+@pytest.mark.parametrize(("stiffness", "contact"), [(math.inf, "rigid"), (20.0, "elastoplastic_rational")])
+def test_the_contact_is_that_which_the_runs_show(stiffness: float, contact: str, tried: bool, tmp_path: Path) -> None:
+    """Whether the command path is tried before or not; a resumed identification finds the searches of both contacts."""
+    runs = yielding(stiffness)
+    request = replace(TRY_DELAY, command_path_if_better=tried, command_path=TRY_DELAY.command_path if tried else ())
+    found = identify(request, runs, folder=tmp_path)
+    assert found.request.contact == found.results[0].model.contact == contact
+    assert f"The contact is {CONTACT_TITLES[contact].lower()}: on the training runs M1 errs " in found.choice
+    again: list[Progress] = []
+    resumed = identify(request, runs, folder=tmp_path, resume=True, on_progress=again.append)
+    assert not again
+    assert resumed.results[0].model.values == found.results[0].model.values
+
+
 @pytest.mark.parametrize(
     ("delay", "identified", "validation"),
     [
@@ -109,7 +138,7 @@ def test_a_command_path_that_lowers_the_held_out_error_is_identified(
     seen = []
     request = replace(TRY_DELAY, validation=validation)
     found = identify(request, delayed(delay), folder=tmp_path, on_progress=seen.append)
-    assert found.request == request.settled(identified)
+    assert found.request == replace(request.settled(identified), contact="rigid")
     assert found.results[0].model.command_path == identified
     held, total = (0, 4) if validation == "none" else (1, 3)
     assert (len(found.split.validation), len(found.split.train)) == (held, total)

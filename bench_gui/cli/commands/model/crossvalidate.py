@@ -131,8 +131,7 @@ def _options(chosen: Variant) -> str:
     added = set(chosen.command_path) - set(COMMAND_PATH_TERMS)
     path = "--command-path" if chosen.command_path else "--no-command-path"
     named = f"--command-path-terms {','.join(chosen.command_path)}"
-    contact = "" if chosen.contact == "rigid" else f" --contact {chosen.contact}"
-    return f"--models {chosen.friction} {named if added else path}{contact}"
+    return f"--models {chosen.friction} {named if added else path} --contact {chosen.contact}"
 
 
 def _print(kept: CrossValidated) -> None:

@@ -36,6 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="mean errors by condition: trajectory, mass, length, kp …, or several, such as mass,kp",
     )
     parser.add_argument(
+        "--adapt",
+        type=int,
+        metavar="N",
+        help="also adapt the level of friction to the first N runs of each time of recording (with pauses of 20 "
+        "minutes between), and evaluate the others with it",
+    )
+    parser.add_argument(
         "--plot",
         type=Path,
         metavar="FILE",
@@ -49,6 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
     from core.base.sealed import EDITED
     from core.identification.coverage.causes import unexplained
     from core.identification.evaluate import evaluate, step_warning
+    from core.identification.evidence.adaptation import adapted
     from core.identification.evidence.extrapolation import used_beyond
     from core.identification.runs.grouping import group_runs
     from core.servo.model import EDITED_ENTRY
@@ -59,6 +67,10 @@ def run(arguments: argparse.Namespace) -> None:
     conditions = {recording.id: recording.conditions() for recording in recordings}
     groups = group_runs(conditions, arguments.by) if arguments.by else ()
     result = evaluate(model, recordings, dt=arguments.dt, supply=arguments.supply, threads=arguments.threads)
+    adaptation = None
+    if arguments.adapt is not None:
+        how = {"dt": arguments.dt, "supply": arguments.supply, "threads": arguments.threads}
+        adaptation = adapted(model, recordings, arguments.adapt, **how)
     edited = f"the model was {EDITED}" if model.provenance.get(EDITED_ENTRY) else ""
     unstable = step_warning(model, recordings, dt=arguments.dt, supply=arguments.supply)
     errors = [run.mae for run in result.runs]
@@ -69,7 +81,8 @@ def run(arguments: argparse.Namespace) -> None:
         _plot(arguments, model, recordings, result)
     if arguments.json:
         grouped = _grouped(arguments.by, groups, result) if arguments.by else {}
-        print_json(result.to_json() | grouped | {"selection": selection.to_json(), "warning": warning})
+        more = {} if adaptation is None else {"adapted": adaptation.to_json()}
+        print_json(result.to_json() | grouped | {"selection": selection.to_json(), "warning": warning} | more)
         return
     if arguments.by:
         rows = _grouped(arguments.by, groups, result)["groups"]
@@ -87,6 +100,8 @@ def run(arguments: argparse.Namespace) -> None:
         )
     errors = f"mean MAE {result.mean_mae * 1e3:.2f} mrad, mean RMSE {result.mean_rmse * 1e3:.2f} mrad"
     print(f"{model.title}: {errors}, {selection.brief}")
+    if adaptation is not None:
+        print(adaptation.text)
     if warning:
         print(f"warning: {warning}")
     if arguments.plot:
