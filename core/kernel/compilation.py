@@ -32,13 +32,6 @@ try:
 except ImportError:
     fcntl = None
 
-llvmlite.binding.set_option("servobench", "-force-vector-interleave=2")
-"""A step is one long chain of dependent operations. Two vectors of candidates side by side hide its latency.
-
-LLVM's cost model does not account for this. Four vectors are 1.4 times slower, as their numbers do not fit into the
-registers.
-"""
-
 
 def _hash_of(folder: Path) -> int:
     """Hash of a folder's modules and of this one's name: cached code imports its modules by name, see `servobench`."""
@@ -112,17 +105,26 @@ def step(*_: float) -> tuple[float, ...]:
     raise NotImplementedError
 
 
-def compiled(kernel: Callable[..., None], step: Callable[..., tuple[float, ...]]) -> Callable[..., None]:
-    """Return a kernel compiled with its step, for the disk cache."""
+def compiled(
+    kernel: Callable[..., None], step: Callable[..., tuple[float, ...]], vectors: int = 2
+) -> Callable[..., None]:
+    """Return a kernel compiled with its step, for the disk cache.
+
+    A step is one long chain of dependent operations. Two or four vectors of candidates side by side hide its latency,
+    which LLVM's cost model does not account for. Four take 0.8 of the time of two for a step without the command path,
+    and up to 1.3 of it with the path, whose numbers do not fit into the registers.
+    """
     assert isinstance(kernel, FunctionType)
     names = {**kernel.__globals__, "step": step}
     bound = FunctionType(kernel.__code__, names, kernel.__name__, kernel.__defaults__, kernel.__closure__)
     bound.__qualname__ = kernel.__qualname__
     bound.__module__ = kernel.__module__
-    return kept_on_disk(bound, fastmath=FASTMATH, error_model="numpy", nogil=True)
+    return kept_on_disk(bound, vectors=vectors, fastmath=FASTMATH, error_model="numpy", nogil=True)
 
 
-def kept_on_disk(function: Callable[..., Any], *, folder: Path | None = None, **options: Any) -> Callable[..., Any]:
+def kept_on_disk(
+    function: Callable[..., Any], *, folder: Path | None = None, vectors: int = 2, **options: Any
+) -> Callable[..., Any]:
     """Return a function compiled with Numba's options and kept in its disk cache.
 
     If several processes need it at once, one compiles it and the others wait for the result. Without a writable folder,
@@ -131,6 +133,7 @@ def kept_on_disk(function: Callable[..., Any], *, folder: Path | None = None, **
     Args:
         function: Function to compile; its own file is known to Numba.
         folder: Folder of the other modules whose code it contains; after a change in one it is compiled again.
+        vectors: Number of vectors that its loops compute side by side.
         options: Numba's options.
     """
     if folder is not None:
@@ -144,6 +147,7 @@ def kept_on_disk(function: Callable[..., Any], *, folder: Path | None = None, **
 
     def compile_alone(signature: Any) -> Any:
         with global_compiler_lock, _held(lock), _uncollected():
+            llvmlite.binding.set_option("servobench", f"-force-vector-interleave={vectors}")
             result = compile(signature)
             if dispatcher.stats.cache_misses:
                 _remove_old(lock.parent)

@@ -193,9 +193,10 @@ def _population_kernel(full: bool, law: Law, contact: Contact, leapfrog: bool, p
             parts = substeps[recording]
             first_step = first_steps[recording]
             last = first_step + count * parts - 1
-            changes_within = False
+            changes_within, released = False, False
             for i in range(first_step, last + 1):
                 changes_within |= lasts[i] < 1.0
+                released |= enable[i] != enable[first_step]
             for lane in range(LANES):
                 at = np.uint64(lane)
                 row = rows[block * LANES + lane]
@@ -228,6 +229,8 @@ def _population_kernel(full: bool, law: Law, contact: Contact, leapfrog: bool, p
                 delay_steps[lane] = int(whole)
                 delay_share[lane] = whole - row[delay_slot] * inverse_h
                 f[next_share_ + at] = delay_share[lane]
+                f[next_goal_ + at] = goal[first_step]
+                f[enable_ + at] = enable[first_step]
                 whole = math.ceil(row[release_slot] * inverse_h)
                 release_steps[lane] = int(whole)
                 release_share[lane] = 1.0 - (whole - row[release_slot] * inverse_h)
@@ -292,21 +295,25 @@ def _population_kernel(full: bool, law: Law, contact: Contact, leapfrog: bool, p
                             f[gravity_ + lane] = weight
                     if full:
                         # The held command, delayed.
-                        for lane in range(LANES):
-                            at = np.uint64(lane)
-                            if changes_within:
+                        if changes_within:
+                            for lane in range(LANES):
+                                at = np.uint64(lane)
                                 f[goal_ + at], f[next_goal_ + at], f[next_share_ + at] = delayed_command(
                                     goal, lasts, i, first_step, last, delay_steps[lane], delay_share[lane]
                                 )
-                            else:
-                                f[goal_ + at] = goal[max(i - delay_steps[lane], first_step)]
+                        else:
+                            for lane in range(LANES):
+                                at = np.uint64(lane)
+                                f[goal_ + at] = f[next_goal_ + at]
                                 f[next_goal_ + at] = goal[min(max(i - delay_steps[lane] + 1, first_step), last)]
-                            newer = min(max(i - release_steps[lane] + 1, first_step), last)
-                            older = max(i - release_steps[lane], first_step)
-                            share = release_share[lane]
-                            f[enable_ + np.uint64(lane)] = enable[older] + (1.0 - share) * (
-                                enable[newer] - enable[older]
-                            )
+                        if released:
+                            for lane in range(LANES):
+                                newer = min(max(i - release_steps[lane] + 1, first_step), last)
+                                older = max(i - release_steps[lane], first_step)
+                                share = release_share[lane]
+                                f[enable_ + np.uint64(lane)] = enable[older] + (1.0 - share) * (
+                                    enable[newer] - enable[older]
+                                )
                         for lane in range(zero, lanes):
                             (
                                 q, v, slewed, output, integral, error, bus, deflection, friction, held, since,
@@ -386,4 +393,4 @@ def _population_kernel(full: bool, law: Law, contact: Contact, leapfrog: bool, p
             if block == blocks - 1:
                 kept += count
 
-    return compiled(kernel, make_step(law, full, contact, leapfrog, play))
+    return compiled(kernel, make_step(law, full, contact, leapfrog, play), vectors=2 if full else 4)

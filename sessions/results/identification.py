@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +90,8 @@ def load_identification(folder: Path) -> Identification:
         split = Split(str(origin["split"]), tuple(origin["train"]), tuple(origin["validation"]))
         record = read_record(folder) if (folder / RECORD).exists() else None
         if record is not None:
-            request = record.request.settled(results[0].model.command_path)
+            model = results[0].model
+            request = replace(record.request.settled(model.command_path), contact=model.contact)
         else:
             request = IdentificationRequest(
                 servo=results[0].model.servo,

@@ -26,8 +26,18 @@ SHARED = Path(__file__).resolve().parents[3] / "shared"
 
 
 def per_step(batch: Batch, candidates: np.ndarray) -> float:
-    """Nanoseconds per simulated step, wall."""
-    return best_time(lambda: batch.scores(candidates), 9) / (batch.total_samples * len(candidates)) * 1e9
+    """Nanoseconds of one time step of one candidate, wall."""
+    return best_time(lambda: batch.scores(candidates), 9) / (batch.total_steps * len(candidates)) * 1e9
+
+
+def step_line(label: str, batch: Batch, limit: str = "") -> None:
+    """Print the cost of a time step, and of a second of simulated motion with as many as this model needs."""
+    model = batch.model
+    cost = per_step(batch, random_candidates(model, 4 * LANES))
+    steps = batch.total_steps / batch.total_samples
+    second = cost * batch.total_steps / (batch.total_samples * batch.steps[0])
+    size = f"{1e3 * batch.steps[0] / steps:.3g} ms, {model.integrator}"
+    line(f"{label}, one thread", f"{cost:.1f} ns/step ({size}), {1e-3 * second:.1f} µs per simulated second", limit)
 
 
 def speed() -> None:
@@ -40,20 +50,16 @@ def speed() -> None:
     single.scores(candidates)
     line("first call of the kernel", f"{time.perf_counter() - started:.2f} s", "cached after the first time")
 
-    line("M6, voltage law, one thread", f"{per_step(single, candidates):.1f} ns/step", "≤ 15")
-    full = build_model("mx106", "m6", command_path=COMMAND_PATH_TERMS)
-    line(
-        "M6 with command path, one thread",
-        f"{per_step(Batch(full, recordings, threads=1), random_candidates(full, 4 * LANES)):.1f} ns/step",
-    )
-    for contact in list(CONTACTS)[1:]:
-        yielding = build_model("mx106", "m6", contact=contact)
-        figure = per_step(Batch(yielding, recordings, threads=1), random_candidates(yielding, 4 * LANES))
-        line(f"M6, {contact}, one thread", f"{figure:.1f} ns/step")
-    other = build_model("erob80_100", "m6")
-    runs = [replace(r, settings=replace(r.settings, servo="erob80_100", kp=50.0)) for r in recordings]
-    figure = per_step(Batch(other, runs, threads=1), random_candidates(other, 4 * LANES))
-    line("M6, current law, one thread", f"{figure:.1f} ns/step")
+    for law, servo, gains in (
+        ("voltage law", "mx106", {}), ("coasting bridge", "sts3215", {}), ("current law", "erob80_100", {"kp": 50.0}),
+    ):  # fmt: skip
+        runs = [replace(r, settings=replace(r.settings, servo=servo, **gains)) for r in recordings]
+        for path, named in (((), ""), (COMMAND_PATH_TERMS, " with command path")):
+            for contact in CONTACTS if servo == "mx106" else ("rigid",):
+                kind = build_model(servo, "m6", command_path=path, contact=contact)
+                step_line(f"M6{named}, {law}, {contact}", Batch(kind, runs, threads=1))
+    first = build_model("mx106", "m6", integrator="algorithm1")
+    step_line("M6, voltage law, Algorithm 1", Batch(first, recordings, threads=1))
     if available_threads() > 1:
         ratios = []
         both = Batch(model, sample_recordings(64), threads=2)

@@ -229,10 +229,10 @@ def test_crossvalidate(printed, stub, session) -> None:
         ["floors"],
     ]
     following = f"next: bench identify {session} --models m2"
-    assert lines[-2] == [f"{following} --command-path --validation none -o RESULT"]
+    assert lines[-2] == [f"{following} --command-path --contact rigid --validation none -o RESULT"]
     found.choice.chosen.command_path = ()
     run("crossvalidate", session)
-    assert printed()[-2] == [f"{following} --no-command-path --validation none -o RESULT"]
+    assert printed()[-2] == [f"{following} --no-command-path --contact rigid --validation none -o RESULT"]
 
 
 def test_identify(printed, tmp_path) -> None:

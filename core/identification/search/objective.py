@@ -215,6 +215,11 @@ class Batch:
         """Number of samples of all recordings."""
         return int(self.samples.sum())
 
+    @property
+    def total_steps(self) -> int:
+        """Number of time steps in which one candidate is simulated on all recordings."""
+        return int(self.samples @ self._substeps)
+
     def _deal(self, threads: int) -> list[NDArray[np.int64]]:
         """Return portions of recordings of nearly equal length, the longest first."""
         count = 1 if threads == 1 else min(len(self.samples), CHUNKS_PER_THREAD * threads)

@@ -41,7 +41,8 @@ def choose(person, *models, trials=64):
     form = person.window.identify.form
     for name, box in form.models.items():
         box.setChecked(name in models)
-    form.fields["command_path"].setCurrentIndex(form.fields["command_path"].findData("off"))
+    for name, value in (("command_path", "off"), ("contact", "rigid")):
+        form.fields[name].setCurrentIndex(form.fields[name].findData(value))
     form.fields["trials"].setValue(trials)
 
 
