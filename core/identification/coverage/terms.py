@@ -23,6 +23,14 @@ FEW_EVENTS = 6
 SOME = 0.02
 """Share of the driven time, or of the time in motion, that suffices."""
 
+SCALE = frozenset({"kt", "R", "error_gain_ratio"})
+SCALED = frozenset({"output_offset", "output_limit_ratio", "pulse_sag"})
+"""Parameters that compensate each other, and terms that follow them.
+
+With R times c² and the others times c, every motion is the same as long as the output stays below a known limit. The
+output offset is a share of the limit, so a free limit scales it.
+"""
+
 
 @dataclass(frozen=True, kw_only=True)
 class TermVerdict:
@@ -42,6 +50,8 @@ class _Seen:
     grid: ConditionGrid
     unstated: str
     command: str
+    free: frozenset[str]
+    """Names of the free parameters."""
 
 
 def term_verdicts(
@@ -56,19 +66,39 @@ def term_verdicts(
         unstated: See `unstated_releases`.
         command: What drives the servo in the simulation, one of `core.servo.actuator.COMMANDS`.
     """
-    seen = _Seen(excitation, grid, unstated, command)
+    seen = _Seen(excitation, grid, unstated, command, frozenset(p.name for p in parameters.free))
+    open_scale = _open_scale(seen)
     found: list[TermVerdict] = []
     for parameter in parameters.free:
         term = TERMS.get(parameter.name)
         if term is not None and term.evidence:
             rule = _resistance if parameter.name == "R" else _RULES[term.evidence]
             verdict, text = rule(seen)
+            if verdict == "good" and open_scale and parameter.name in SCALE | SCALED:
+                verdict, text = "weak", open_scale
             found.append(TermVerdict(name=parameter.name, symbol=parameter.symbol, verdict=verdict, text=text))
     return tuple(found)
 
 
 def _graded(value: float, good: float, some: float) -> str:
     return "good" if value >= good else "weak" if value >= some else "none"
+
+
+def _open_scale(seen: _Seen) -> str:
+    """Return why the runs do not fix the scale that the terms of SCALE and SCALED share; empty if it is fixed."""
+    if not seen.free >= SCALE:
+        return ""
+    saturated = f"output at its limit {100 * seen.excitation.saturated_share:.1f} % of the time"
+    if "output_limit_ratio" in seen.free:
+        return (
+            f"{saturated}, which is free as well, so k_t and R compensate it: log the duty cycle, or hold a measured R"
+        )
+    if seen.excitation.saturated_share >= SOME:
+        return ""
+    return (
+        f"{saturated}: below it, k_t and R compensate the gain ratio; "
+        "record steps or sin_time_square with a high gain, or hold R at a measured value"
+    )
 
 
 def _resistance(seen: _Seen) -> tuple[str, str]:
@@ -179,12 +209,7 @@ def _delay(seen: _Seen) -> tuple[str, str]:
 
 def _gain(seen: _Seen) -> tuple[str, str]:
     saturated, gains = seen.excitation.saturated_share, len(seen.grid.gains)
-    if saturated >= SOME:
-        return "good", f"output at its limit {100 * saturated:.1f} % of the time, {counted(gains, 'gain')}"
-    return "weak", (
-        f"output at its limit {100 * saturated:.1f} % of the time: below it, k_t and R compensate the gain ratio; "
-        "record steps or sin_time_square with a high gain, or hold R at a measured value"
-    )
+    return "good", f"output at its limit {100 * saturated:.1f} % of the time, {counted(gains, 'gain')}"
 
 
 def _slew(seen: _Seen) -> tuple[str, str]:

@@ -28,9 +28,11 @@ from core.identification.coverage.problem import CorrectedRun, Correction
 from core.identification.coverage.repeats import odd_repetitions, rest_angles
 from core.identification.coverage.report import Coverage, coverage
 from core.identification.coverage.signals import lagged_correlation
+from core.identification.coverage.terms import SCALE, SCALED
 from core.identification.coverage.timing import encoder_step, timing_findings, timing_of
 from core.identification.search.objective import Batch
 from core.motion.recording import Recording
+from core.motion.simulation import simulate_recording
 from core.servo.bench import Bench
 from core.servo.model import ServoModel, build_model
 from core.servo.settings import ServoSettings
@@ -182,6 +184,53 @@ def test_terms_that_nothing_is_known_of() -> None:
     assert terms["friction_viscous"].verdict != "good"
     assert terms["goal_slew"].verdict != "good"
     assert terms["q_offset"].verdict == "weak"
+
+
+SCALE_PATH = ("error_gain_ratio", "output_limit_ratio", "output_offset", "pulse_sag", "supply_sag")
+
+
+def verdicts(runs: list[Recording], path: tuple[str, ...], **frozen: float) -> dict[str, str]:
+    """Verdict of each term of M4 with these terms of the command path and frozen values."""
+    model = build_model("mx106", "m4", command_path=path)
+    model = model.with_parameters(model.parameters.frozen_at(frozen))
+    return {term.name: term.verdict for term in coverage(runs, model=model).terms}
+
+
+def test_motor_gain_and_output_compensate_each_other_exactly() -> None:
+    """The same motion, at the limit of the output and below it, with another k_t, R, gain, limit and sag."""
+    model = build_model("mx106", "m4", command_path=SCALE_PATH, dt=0.005)
+    model = model.with_values({"output_limit_ratio": 0.8, "output_offset": 0.02, "pulse_sag": 0.3, "supply_sag": 0.2})
+    powers = dict.fromkeys((*SCALE, *SCALED), 1) | {"R": 2, "output_offset": 0}
+    scaled = model.with_values({name: 1.05**power * model.values[name] for name, power in powers.items()})
+    run = record(servo("mx106", 0), Run("steps", 1.0, 32.0, 15.0), "steps", 0)
+    assert excitation_of(run).saturated_share > 0.01
+    ours, theirs = (simulate_recording(each, run).position for each in (model, scaled))
+    assert np.ptp(ours) > 0.5
+    np.testing.assert_allclose(theirs, ours, atol=1e-9)
+
+
+@pytest.mark.parametrize("kp", [4.0, 32.0])
+def test_what_compensates_the_motor_is_not_called_good(kp: float) -> None:
+    """A known limit of the output fixes their scale where runs reach it; a free limit does not, a known motor does."""
+    runs = [
+        record(servo("mx106", 0), Run(name, mass, gain, 15.0), f"{name} {mass} {gain}", 0)
+        for name in ("steps", "sin_time_square")
+        for mass in (1.0, 2.0)
+        for gain in (kp, 1.5 * kp)
+    ]
+    saturated = kp > 4.0
+    scale = {*SCALE, *SCALED} & {*SCALE_PATH, "kt", "R"}
+    path = tuple(name for name in SCALE_PATH if name != "output_limit_ratio")
+    known = verdicts(runs, path)
+    assert (known["error_gain_ratio"] == "good") == saturated
+    assert (known["output_offset"] == "good") == saturated
+
+    free = verdicts(runs, SCALE_PATH)
+    assert "good" not in {free[name] for name in scale}
+
+    measured = verdicts(runs, SCALE_PATH, R=2.0)
+    assert measured["error_gain_ratio"] == "good"
+    assert (measured["output_limit_ratio"] == "good") == saturated
 
 
 def test_a_gap_is_named_with_its_place() -> None:
