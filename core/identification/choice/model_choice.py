@@ -7,7 +7,9 @@ they are squared (Liang and Zeger 1986, with their correction for few clusters).
 of independent runs, which a handful of folds can undercut by chance. Every condition holds out the same runs again, so
 conditions are not independent. The standard error of their mean is the mean of their standard errors, its upper bound.
 The choice is the one-standard-error rule (Breiman, Friedman, Olshen and Stone 1984, section 3.4.3): the simplest
-variant whose paired difference from the best is within one standard error.
+variant whose paired difference from the best is within one standard error. If a fit happens to be better at one of two
+held-out values, mean and standard error are equal, and each of several additions has that chance. An addition must
+therefore also be better at most held-out values.
 """
 
 from __future__ import annotations
@@ -22,11 +24,14 @@ import numpy as np
 
 from core.base.errors import IdentificationError, StoppedEarly, reading_json
 from core.base.json_fields import OrInfinite, from_plain, plain
-from core.identification.choice.rule import Judged, clustered_mean, in_words, listed, simplest_first
+from core.identification.choice.rule import EQUAL, Judged, clustered_mean, in_words, listed, simplest_first
 from core.identification.request import IdentificationRequest
 from core.identification.runs.folds import Fold, spoken
 from core.servo.model import ServoModel
 from core.servo.terms import COMMAND_PATH, COMMAND_PATH_TERMS, CONTACT_TITLES
+
+MOST = 0.8
+"""Share of the held-out values at which an addition must be better, by the share EQUAL: all of up to four."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +49,11 @@ class Variant:
         parts += [COMMAND_PATH[term].title or term for term in self.command_path if term not in COMMAND_PATH_TERMS]
         contact = "" if self.contact == "rigid" else f", {CONTACT_TITLES[self.contact].lower()}"
         return " + ".join(parts) + contact
+
+    def adds_to(self, other: Variant) -> bool:
+        """Return True if it is the other variant, with a command path, and another contact or more terms."""
+        less = set(other.command_path)
+        return self != other and self.friction == other.friction and set() < less <= set(self.command_path)
 
     def asked(self, request: IdentificationRequest) -> IdentificationRequest:
         """Return the request of a fit of this variant, without validation runs."""
@@ -181,6 +191,10 @@ class CrossValidation:
 
         return self._estimate(paired)
 
+    def wins(self, variant: Variant, other: Variant) -> int:
+        """Return the number of folds at which a variant is better than another by more than the share EQUAL."""
+        return sum(self.fit(variant, fold).mean < (1.0 - EQUAL) * self.fit(other, fold).mean for fold in self.folds)
+
     def _estimate(self, errors_of: Callable[[Fold], Mapping[str, float]]) -> Estimate:
         by_condition: dict[str, list[list[float]]] = {}
         for fold in self.folds:
@@ -263,7 +277,8 @@ class Choice:
     best: Variant
     """Variant with the lowest error."""
     as_good: tuple[Variant, ...]
-    """All variants within one standard error of the best, the simplest first."""
+    """All variants within one standard error of the best, or to which it adds something by chance, the simplest first.
+    """
     text: str
     """Explanation, one to five sentences."""
 
@@ -278,10 +293,16 @@ def choose(found: CrossValidation) -> Choice:
 
     def gap(variant: Variant, best: Variant) -> tuple[float, float]:
         found_gap = found.difference(variant, best)
-        return found_gap.mean, found_gap.standard_error
+        return found_gap.mean, math.inf if _by_chance(found, best, variant) else found_gap.standard_error
 
     best, close = simplest_first(found.variants, error.__getitem__, gap, found.free_parameters)
     return Choice(chosen=close[0], best=best, as_good=tuple(close), text=_in_words(found, best, close))
+
+
+def _by_chance(found: CrossValidation, variant: Variant, simpler: Variant) -> bool:
+    """Return True if a variant adds something to a simpler one without being better at most held-out values."""
+    more = found.free_parameters(variant) > found.free_parameters(simpler)
+    return more and variant.adds_to(simpler) and found.wins(variant, simpler) < MOST * len(found.folds)
 
 
 def in_milliradians(estimate: Estimate) -> str:
@@ -306,6 +327,8 @@ def _in_words(found: CrossValidation, best: Variant, close: Sequence[Variant]) -
         nearest = min(simpler, key=lambda variant: judged[variant].error)
         gap = in_milliradians(found.difference(nearest, chosen))
         text += f" Of the simpler ones, {nearest.name} is closest, worse by {gap} mrad run by run."
+    if _by_chance(found, best, chosen):
+        text += f" {best.name} is better at only {found.wins(best, chosen)} of {len(found.folds)} held-out values."
     return f"{text}{_command_path_in_words(found, chosen)}"
 
 

@@ -45,7 +45,9 @@ def judged(errors: dict[Variant, list[list[float]]]) -> CrossValidation:
                 FoldFit(
                     variant=variant,
                     fold=fold,
-                    model=build_model(SERVO, variant.friction, command_path=variant.command_path),
+                    model=build_model(
+                        SERVO, variant.friction, command_path=variant.command_path, contact=variant.contact
+                    ),
                     train_mae=0.01,
                     trained_on=("other",),
                     evaluations=1,
@@ -80,6 +82,34 @@ def test_what_the_command_path_buys_is_said() -> None:
     found = judged({M1: [[30.0, 31.0], [32.0, 33.0]], M1_PATH: [[10.0, 11.0], [12.0, 13.5]]})
     assert found.choice.chosen == M1_PATH
     assert "With M1 the command path lowers the error by 19.9 ± 0.1 mrad." in found.choice.text
+
+
+@pytest.mark.parametrize(
+    ("errors", "bought"),
+    [
+        ([[6.0, 7.0], [10.0, 10.95]], False),  # 2.01 better on average, standard error 1.99, at one value alone
+        ([[6.0, 7.0], [9.0, 10.0]], True),
+        ([[math.inf, 7.0], [9.0, 10.0]], False),
+    ],
+)
+def test_an_addition_must_be_better_at_every_held_out_value(errors: list[list[float]], bought: bool) -> None:
+    more = replace(M1_PATH, command_path=("command_delay", "output_offset"))
+    elastic = replace(M1_PATH, contact="elastoplastic_rational")
+    for addition in (more, elastic):
+        found = judged({M1_PATH: [[10.0, 11.0], [10.0, 11.0]], addition: errors})
+        assert found.choice.chosen == (addition if bought else M1_PATH)
+        others = judged({M1: [[10.0, 11.0], [10.0, 11.0]], M6: errors})
+        assert others.wins(M6, M1) == found.wins(addition, M1_PATH)
+
+
+def test_an_addition_may_fail_at_one_of_many_held_out_values() -> None:
+    more = replace(M1_PATH, command_path=("command_delay", "output_offset"))
+    usual, better = [[10.0]] * 6, [[9.0], [9.2], [8.9], [9.1], [9.0], [10.1]]
+    assert judged({M1_PATH: usual, more: better}).choice.chosen == more
+    fluke = judged({M1_PATH: usual, more: [[4.0], [5.0], [10.0], [10.0], [9.0], [10.1]]}).choice
+    assert fluke.chosen == M1_PATH
+    assert fluke.best == more
+    assert "offset of the output is better at only 3 of 6 held-out values." in fluke.text
 
 
 def test_a_diverging_model_is_never_chosen() -> None:
