@@ -1,8 +1,11 @@
 """Friction that drifts with the clock: warm-up, running in, wear.
 
-Each run shows by its error at which level of friction, a factor on all of it, the model would follow it best. The
-logarithm of the level is taken for a stationary process of the time at which a run began (Ornstein-Uhlenbeck), so that
-runs near each other share a level without a division into sessions. Its spread and time constant, and the scatter
+Each run shows by its error at which level of friction, a factor on all of it, the model would follow it best. Commands
+reach a servo some milliseconds earlier or later from run to run, which resembles another level while it is driven, so
+each run may also be shifted in time.
+
+The logarithm of the level is taken for a stationary process of the time at which a run began (Ornstein-Uhlenbeck), so
+that runs near each other share a level without a division into sessions. Its spread and time constant, and the scatter
 of single runs, maximise the marginal likelihood (Rasmussen and Williams 2006, section 5.4.1). Single runs scatter by
 more than a normal distribution allows, so levels far from the median of their neighbours are drawn in (Huber 1964).
 """
@@ -73,15 +76,16 @@ def shown_levels(
     """Return the logarithm of the level at which a model follows each run best, and its standard error, (n,) each.
 
     Both are those of a parabola through the smallest of the losses at LEVELS and its neighbours, for the residuals of
-    all runs. The error is infinite for a run on which friction has no effect, and for one that is followed best at an
-    end of LEVELS, since something else than friction is wrong there.
+    all runs, each shifted in time. The error is infinite for a run on which friction has no effect, and for one that is
+    followed best at an end of LEVELS, since something else than friction is wrong there.
     """
     sizes = _sizes(model)
     scaled = ParameterSet([replace(p, frozen=p.name not in sizes) for p in model.parameters.values()])
     batch = Batch(model.with_parameters(scaled), recordings, dt=dt, supply=supply, threads=threads)
     scale = model.spec.encoder_step
 
-    def best(_: int, residuals: Array) -> tuple[float, float, Array]:
+    def best(run: int, residuals: Array) -> tuple[float, float, Array]:
+        residuals = _without_shift(residuals, batch.measured(run))
         losses = smooth_loss(residuals, scale).sum(axis=0)
         place = int(losses.argmin())
         if not 0 < place < len(losses) - 1:
@@ -105,6 +109,18 @@ def at_level(model: ServoModel, level: float) -> ServoModel:
 def _sizes(model: ServoModel) -> list[str]:
     """Return the parameters to which friction is proportional."""
     return [name for name in FRICTION_TERMS[model.friction] if name in NEUTRAL]
+
+
+def _without_shift(residuals: Array, measured: Array) -> Array:
+    """Return the residuals (n, levels) [rad] of one run without what a shift of its simulated motion in time explains.
+
+    Args:
+        residuals: Simulated minus measured positions.
+        measured: Measured positions (n,) [rad].
+    """
+    velocity = np.gradient(residuals + measured[:, None], axis=0)
+    squares = np.maximum(np.square(velocity).sum(axis=0), np.finfo(np.float64).tiny)
+    return residuals - velocity * ((velocity * residuals).sum(axis=0) / squares)
 
 
 def drift_of(times: Array, logs: Array, errors: Array) -> Drift:

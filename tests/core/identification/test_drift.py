@@ -30,13 +30,20 @@ def falling(hours: float) -> float:
     return 1.0 - 0.05 * hours
 
 
-def session(level: Callable[[float], float], seed: int = 0, hours: float = 1.0, runs: int = 24) -> list[Recording]:
-    """Recordings of a servo whose friction has this level at each time [h]; loads and gains take turns."""
+def session(
+    level: Callable[[float], float], seed: int = 0, hours: float = 1.0, runs: int = 24, late: float = 0.0
+) -> list[Recording]:
+    """Recordings of a servo whose friction has this level at each time [h]; loads and gains take turns.
+
+    The delay of the command differs by up to `late` from run to run [s].
+    """
     truth, found = servo("mx106", seed), list[Recording]()
+    delay, chance = truth.values["command_delay"], np.random.default_rng(seed)
     planned = (3 * plan("mx106"))[:runs]
     for number, run in enumerate(planned):
         after = hours * number / (len(planned) - 1)
-        made = record(at_level(truth, level(after)), run, f"run {number}", 1000 * seed + number)
+        timed = truth.with_values({"command_delay": max(0.0, delay + late * chance.uniform(-1.0, 1.0))})
+        made = record(at_level(timed, level(after)), run, f"run {number}", 1000 * seed + number)
         started = (BEGIN + timedelta(hours=after)).isoformat()
         found.append(replace(made, provenance={**made.provenance, "started": started}))
     return found
@@ -71,6 +78,19 @@ def test_levels_are_those_planted():
     planted = np.log(np.repeat([0.9, 1.1], 6))
     assert (np.abs(logs - planted) < 3.0 * errors + 0.02).all()
     assert np.median(errors) < 0.02
+
+
+def test_levels_are_those_planted_when_commands_arrive_at_other_times() -> None:
+    """While it is driven, a delay that differs by up to 8 ms resembles a level that differs by half."""
+    logs, _ = shown_levels(servo("mx106", 0), session(steady, runs=12, late=0.008))
+    assert np.abs(logs).max() < 0.05
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_drift_is_named_and_none_invented_when_commands_arrive_at_other_times(seed: int) -> None:
+    model = servo("mx106", seed)
+    assert drift_findings(model, session(falling, seed, hours=2.0, late=0.008))
+    assert not drift_findings(model, session(steady, seed, hours=2.0, late=0.008))
 
 
 def test_few_runs_and_runs_without_a_date_show_no_drift():
