@@ -6,8 +6,9 @@ each run may also be shifted in time.
 
 The logarithm of the level is taken for a stationary process of the time at which a run began (Ornstein-Uhlenbeck), so
 that runs near each other share a level without a division into sessions. Its spread and time constant, and the scatter
-of single runs, maximise the marginal likelihood (Rasmussen and Williams 2006, section 5.4.1). Single runs scatter by
-more than a normal distribution allows, so levels far from the median of their neighbours are drawn in (Huber 1964).
+of single runs, maximise the marginal likelihood (Rasmussen and Williams 2006, section 5.4.1), restricted to what does
+not depend on the mean, which a slow drift resembles (Patterson and Thompson 1971). Single runs scatter by more than a
+normal distribution allows, so levels far from the median of their neighbours are drawn in (Huber 1964).
 """
 
 from __future__ import annotations
@@ -135,14 +136,14 @@ def drift_of(times: Array, logs: Array, errors: Array) -> Drift:
     apart = np.abs(hours[:, None] - hours)
 
     def settled(values: Array) -> tuple[float, Array]:
-        """Return −2 ln of the likelihood and the smoothed logarithms."""
+        """Return −2 ln of the restricted likelihood and the smoothed logarithms."""
         spread, time, scatter = np.exp(np.clip(values, -12.0, 6.0)).tolist()
         shared: Array = spread**2 * np.exp(-apart / (SHORTEST + time))
         covariance: Array = shared + np.diag(errors**2 + scatter**2)
         weights = np.linalg.solve(covariance, np.ones(len(logs)))
         left = logs - float(weights @ logs / weights.sum())
         solved = np.linalg.solve(covariance, left)
-        cost = float(left @ solved + np.linalg.slogdet(covariance)[1])
+        cost = float(left @ solved + np.linalg.slogdet(covariance)[1] + np.log(weights.sum()))
         return cost, logs - left + shared @ solved
 
     def cost(values: Array) -> float:

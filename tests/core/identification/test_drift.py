@@ -12,7 +12,15 @@ import pytest
 
 from core.base.errors import IdentificationError
 from core.identification.evidence.adaptation import adapted
-from core.identification.evidence.drift import SHORTEST, at_level, began, drift_findings, drift_of, shown_levels
+from core.identification.evidence.drift import (
+    SHORTEST,
+    SIGNIFICANT,
+    at_level,
+    began,
+    drift_findings,
+    drift_of,
+    shown_levels,
+)
 from core.identification.evidence.residuals import diagnose_residuals
 from core.motion.recording import Recording
 from core.servo.friction import friction_budget
@@ -152,3 +160,19 @@ def test_a_model_adapts_to_the_friction_of_the_first_runs(dated):
 def test_runs_that_leave_none_to_judge_are_refused(first, problem):
     with pytest.raises(IdentificationError, match=problem):
         adapted(servo("mx106", 0), session(steady, runs=8), first)
+
+
+def test_a_slow_fall_is_not_taken_for_the_mean() -> None:
+    """Levels of 20 runs with known errors: twice the log-likelihood shows 5 % per hour, and no drift without one."""
+
+    def named(fall: float) -> int:
+        count = 0
+        for seed in range(30):
+            chance = np.random.default_rng(seed)
+            hours, errors = np.sort(chance.uniform(0.0, 2.5, 20)), np.full(20, 0.03)
+            levels = np.log(1.0 - fall * hours) + chance.normal(0.0, errors)
+            count += drift_of(3600.0 * hours, levels, errors).gain > SIGNIFICANT
+        return count
+
+    assert named(0.0) == 0
+    assert named(0.05) >= 25
