@@ -142,7 +142,7 @@ def _behind(found: CrossValidation, variant: Variant | None, choice: Choice) -> 
         return Cell("best")
     as_good = variant in choice.as_good
     tip = (
-        "As good as the best: within one standard error"
+        "As good as the best: within one standard error, or the best adds something by chance"
         if as_good
         else "Worse than the best by more than one standard error"
     )
