@@ -77,28 +77,23 @@ def motions_of(recordings: Sequence[Recording]) -> tuple[tuple[ArmMotion, ...], 
     for (_, motion), runs in found.items():
         if lacking := [joint for joint in joints if joint not in runs]:
             notes.append(f"motion {motion} has no run of {', '.join(lacking)}: left out")
-        else:
-            motions.append(ArmMotion(motion, _at_common_times(motion, {joint: runs[joint] for joint in joints})))
+            continue
+        common = reduce(np.intersect1d, (run.time for run in runs.values()))
+        if len(common) < max(FEWEST_SAMPLES, 0.5 * max(run.samples for run in runs.values())):
+            notes.append(f"motion {motion}: its joints have {counted(len(common), 'time')} in common: left out")
+            continue
+        motions.append(ArmMotion(motion, {joint: _at_times(runs[joint], common) for joint in joints}))
     if not motions:
-        raise InputError(f"no motion has runs of all joints ({', '.join(joints)}); {'; '.join(notes)}")
+        raise InputError(f"no motion has runs of all joints ({', '.join(joints)}) at common times; {'; '.join(notes)}")
     return tuple(motions), notes
 
 
-def _at_common_times(motion: str, runs: Mapping[str, Recording]) -> dict[str, Recording]:
-    """Return the runs at the times of all, which differ if one is trimmed or lacks a sample."""
-    common = reduce(np.intersect1d, (run.time for run in runs.values()))
-    if 2 * len(common) < max(run.samples for run in runs.values()):
-        raise InputError(f"motion {motion}: its joints were recorded at different times")
-    if len(common) < FEWEST_SAMPLES:
-        raise InputError(f"motion {motion}: {counted(len(common), 'sample')}, too few; exclude its runs")
-
-    def part(run: Recording) -> Recording:
-        if run.samples == len(common):
-            return run
-        there = np.isin(run.time, common)
-        return replace(run, channels={name: values[there] for name, values in run.channels.items()})
-
-    return {joint: part(run) for joint, run in runs.items()}
+def _at_times(run: Recording, common: Array) -> Recording:
+    """Return the run at the times of all joints, which differ if one is trimmed or lacks a sample."""
+    if run.samples == len(common):
+        return run
+    there = np.isin(run.time, common)
+    return replace(run, channels={name: values[there] for name, values in run.channels.items()})
 
 
 def known_joints(chain: Chain, motions: Sequence[ArmMotion]) -> tuple[list[str], list[str]]:

@@ -94,18 +94,26 @@ def test_a_motion_without_all_joints_is_left_out(chain, runs):
     found = robot_runs(chain, runs[1:])
     assert len(found.motions) == 2
     assert found.notes == ("motion motion0 has no run of pan: left out",)
-    with pytest.raises(InputError, match=r"no motion has runs of all joints \(lift, pan\)"):
+    with pytest.raises(InputError, match=r"no motion has runs of all joints \(lift, pan\) at common times"):
         robot_runs(chain, [runs[1], runs[3]])
 
 
 def test_joints_trimmed_differently_are_compared_at_common_times(chain, runs):
     found = robot_runs(chain, [runs[0].trimmed(2.0), runs[1].trimmed(None, 14.0), *runs[2:]])
     assert {run.samples for run in (found.joints[joint][0] for joint in NAMES)} == {601}
+
+
+def test_a_motion_with_few_common_times_is_left_out(chain, runs):
     late = replace(runs[0], channels={**runs[0].channels, "time": runs[0].time + 1e-3})
-    with pytest.raises(InputError, match="motion0: its joints were recorded at different times"):
-        robot_runs(chain, [late, *runs[1:]])
-    with pytest.raises(InputError, match="motion motion0: 3 samples, too few; exclude its runs"):
-        robot_runs(chain, [*(run.trimmed(None, 0.05) for run in runs[:3]), *runs[3:]])
+    first = runs[1:3]
+    for changed, times in (
+        ([late, *first], "0 times"),
+        ([runs[0].trimmed(9.0), *first], "350 times"),
+        ([run.trimmed(None, 0.05) for run in runs[:3]], "3 times"),
+    ):
+        found = robot_runs(chain, [*changed, *runs[3:]])
+        assert [motion.id for motion in found.motions] == ["motion1", "motion2"]
+        assert found.notes == (f"motion motion0: its joints have {times} in common: left out",)
 
 
 def test_a_joint_recorded_twice_in_a_motion_is_refused(chain, runs):
