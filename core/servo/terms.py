@@ -265,11 +265,11 @@ TERMS: Mapping[str, Term] = {
 }  # fmt: skip
 """Every term by its name."""
 
-_TORQUES = "mass, length, the supply voltage and kp of the runs, and law and drive in the servo file"
+_TORQUES = "the load, the supply voltage and kp of the runs, and law and drive in the servo file"
 PUSHED_BY: Mapping[str, str] = {
     **dict.fromkeys(TERMS, _TORQUES),
-    "armature": "mass and length of the load, and law and drive in the servo file",
-    "q_offset": "that the load hangs straight down at 0, and that goals and positions have the same zero",
+    "armature": "the load, and law and drive in the servo file",
+    "q_offset": "that 0 hangs down or is the robot file's zero, and that goals and positions have the same zero",
     **dict.fromkeys(("command_delay", "release_delay", "pwm_lag"), "at which time goals and positions are read"),
     "error_gain_ratio": "kp of the runs and error_gain in the servo file",
     "goal_slew": "the servo's own velocity profile, and at which time goals and positions are read",

@@ -22,6 +22,7 @@ from core.servo.model import ServoModel
 from core.servo.settings import ServoSettings
 from sessions.results.folder import read_file, write_file
 from sessions.results.identifying import Watch, run_identification
+from sessions.store import Session
 
 ROBOT = "robot.json"
 LONGEST_STEP = 0.005
@@ -72,6 +73,7 @@ class RobotIdentification:
 
 
 def identify_robot(
+    session: Session,
     runs: RobotRuns,
     robot: Path,
     request: IdentificationRequest,
@@ -83,9 +85,10 @@ def identify_robot(
     The same motions are held out for all joints.
 
     Args:
+        session: Session of the runs.
         runs: Runs of the joints with their loads.
         robot: URDF or MJCF file of the robot.
-        request: Settings for each joint; `validation` divides the motions.
+        request: Settings for each joint; `validation` divides the motions. Each joint has the hash of its own runs.
         folder: Folder to write to.
         watch: Function of the joint, the share done before it and its own share, that returns the callbacks.
 
@@ -107,7 +110,8 @@ def identify_robot(
     failed: dict[str, str] = {}
     for place, (joint, recordings) in enumerate(runs.joints.items()):
         callbacks = watch(joint, place / len(runs.joints), 1.0 / len(runs.joints))
-        one, own = replace(request, validation=rule), folder / joint_folder(joint)
+        data_hash = session.data_hash([run.id for run in recordings])
+        one, own = replace(request, validation=rule, data_hash=data_hash), folder / joint_folder(joint)
         try:
             kept = run_identification(recordings, one, own, callbacks)
         except ServoBenchError as error:

@@ -94,6 +94,8 @@ def test_each_joint_has_a_report(place, result, capsys):
     assert told == f"{result / 'lift/report.html'}\n"
     text = (result / "lift/report.html").read_text()
     assert "joint lift of a robot" in text
+    assert "<title>sts3215 of lift from lab" in text
+    assert "The runs have changed since the fit" not in text
     assert "0 kg" not in text
     held = read_robot(result).held_out[0]
     assert f"--joints lift --no-command-path --models m1 --trials 200 --seed 0 --validation motion={held}" in text

@@ -46,6 +46,7 @@ def report_of(
     if len(recordings) < len(used):
         raise IdentificationError(f"{folder}: motions of the fit are left out; the report needs all of them")
     joint = None if robot is None else (robot, recordings[0].joint)
+    of_joint = f" of {joint[1]}" if joint else ""
     every = loaded or set(opened.fit_ids()) == used
     if found.diagnosis is None:
         found = diagnosed(found, recordings)
@@ -63,7 +64,7 @@ def report_of(
     return write_report(
         path,
         ReportContents(
-            title=f"{found.results[0].model.servo} from {opened.title or session.stem}",
+            title=f"{found.results[0].model.servo}{of_joint} from {opened.title or session.stem}",
             found=found,
             recordings=recordings,
             points=points,

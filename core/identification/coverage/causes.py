@@ -18,6 +18,7 @@ from core.base.units import milliradians
 from core.identification.coverage.audit import best_fit
 from core.identification.coverage.findings import CAUSES, Finding, named_runs
 from core.identification.coverage.problem import AS_WRITTEN, Correction, Problem
+from core.identification.runs.advice import advice_for
 from core.identification.runs.folds import balanced_subset
 from core.identification.search.objective import Batch
 from core.identification.search.steps import one_blas_thread
@@ -112,6 +113,7 @@ def compared(recordings: Sequence[Recording], dt: float | None) -> tuple[list[Re
 def causes(model: ServoModel, recordings: Sequence[Recording]) -> Iterator[list[Cause]]:
     """Yield the causes of each kind."""
     own = all(run.command.kind == model.control.command for run in recordings)
+    advice = advice_for(recordings)
     goals = "the goals" if own else f"the measured {model.control.command.replace('_', ' ')}"
     recordings = [run.commanded(model.control.command) for run in recordings]
 
@@ -119,7 +121,7 @@ def causes(model: ServoModel, recordings: Sequence[Recording]) -> Iterator[list[
         return Cause(kind=kind, text=text, remedy=remedy, model=model, recordings=tuple(map(change, recordings)))
 
     yield [
-        each("zero", f"the zero turned by {math.degrees(turn):+.0f}°", _zero_remedy(turn), turned(turn))
+        each("zero", f"the zero turned by {math.degrees(turn):+.0f}°", f"{advice.zero} {turn:+.2f} rad", turned(turn))
         for turn in TURNS
     ]
     interval = sampling_interval(recordings)
@@ -140,7 +142,7 @@ def causes(model: ServoModel, recordings: Sequence[Recording]) -> Iterator[list[
     remedy = f"check the sign of {goals.partition(' ')[2]} and positions, and invert one of them"
     yield [each("sign", f"{goals} inverted", remedy, _inverted)]
     for kind, title, remedy in (
-        ("mass", "the load", "check the unit and the value of mass and length"),
+        ("mass", "the load", f"check {advice.masses}"),
         ("kp", "the gain kp", "read the gain back from the servo, and correct kp of these runs"),
         ("supply_voltage", "the supply voltage", "measure the supply at the servo, and correct it"),
     ):
@@ -412,13 +414,6 @@ def _known(model: ServoModel) -> list[Array]:
         within = {p.name: min(max(values[p.name], p.lower), p.upper) for p in model.parameters.free if p.name in values}
         found.append(model.parameters.with_values(within).vector())
     return found
-
-
-def _zero_remedy(turn: float) -> str:
-    return (
-        "set the zero again so that the load hangs straight down at 0, or correct the angle offset of these runs by "
-        f"{turn:+.2f} rad"
-    )
 
 
 def turned(turn: float) -> Callable[[Recording], Recording]:

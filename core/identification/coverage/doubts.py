@@ -102,6 +102,16 @@ REMEDIES = {
     "angle_offset": "tighten the horn's screw, set the zero again; record the run again or trim it",
     "sign": "invert the sign of the position (or of the goal) of these runs",
 }
+OF_A_JOINT = {
+    "mass": "check the masses in the robot's file, and what the robot carried",
+    "angle_offset": "tighten the horn's screw, set the zero of this joint again; record the motion again or trim it",
+}
+"""Remedies that differ for a joint of a robot."""
+
+
+def remedy_of(fact: str, recordings: Sequence[Recording]) -> str:
+    """Return the remedy of a wrong fact of runs, which are all of the bench or all of a joint."""
+    return (OF_A_JOINT.get(fact) if recordings[0].joint else None) or REMEDIES[fact]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,7 +201,7 @@ def doubt_of(
         share=share,
         alternatives=tuple(alternatives),
         text=text,
-        remedy="; or ".join(REMEDIES[kind] for kind in kinds),
+        remedy="; or ".join(remedy_of(kind, recordings) for kind in kinds),
     )
 
 
@@ -217,9 +227,8 @@ def _should(suspect: Suspect, value: float, recordings: Sequence[Recording]) -> 
         change = "slips by" if fact.begin > 0.0 else "lies off by"
         return f"{title} {change} {value:+.2g} rad"
     written = {_written(fact.name, recordings[i]) for i in fact.runs}
-    if len(written) == 1:
+    if len(written) == 1 and (value_written := written.pop()):
         unit = {"mass": " kg", "supply_voltage": " V"}.get(fact.name, "")
-        value_written = written.pop()
         return f"{title} should be about {value_written * math.exp(value):.3g}{unit} instead of {value_written:g}{unit}"
     return f"{title} should be about {math.exp(value):.2g} times the stated value"
 

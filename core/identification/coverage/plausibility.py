@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from core.identification.coverage.doubts import REMEDIES, HeaderDoubt
+from core.identification.coverage.doubts import REMEDIES, HeaderDoubt, remedy_of
 from core.identification.coverage.findings import Finding, Severity, named_runs
 from core.identification.runs.conditions import MOST_DUTY, held_by_duty_cycle, measured_gain_ratios
 from core.motion.recording import Recording
@@ -95,7 +95,14 @@ def _load_doubt(model: ServoModel, known: dict[str, float], recordings: Sequence
         f"this servo, as if the load were {math.exp(factor):.2f} times the stated one"
     )
     return [
-        HeaderDoubt(fact="mass", runs=ids, factor=math.exp(factor), share=math.nan, text=text, remedy=REMEDIES["mass"])
+        HeaderDoubt(
+            fact="mass",
+            runs=ids,
+            factor=math.exp(factor),
+            share=math.nan,
+            text=text,
+            remedy=remedy_of("mass", recordings),
+        )
     ]
 
 

@@ -21,8 +21,8 @@ from core.identification.coverage.doubts import FACTS, Fact
 from core.identification.evidence.sensitivity import Differences
 from core.identification.search.objective import Batch, available_threads
 from core.identification.search.steps import Effort, descend, normal_equations, smooth_loss
-from core.kernel.layout import bind
-from core.motion.recording import Recording
+from core.kernel.layout import Load, bind
+from core.motion.recording import LOAD_CHANNELS, Recording
 from core.motion.simulation import held_commands, on_grid, roll_out, starts_of
 from core.servo.bench import Bench
 from core.servo.model import ServoModel
@@ -77,6 +77,8 @@ class Correction:
         channels = dict(recording.channels)
         if "supply_voltage" in channels:
             channels["supply_voltage"] = channels["supply_voltage"] * math.exp(self.supply_voltage)
+        for name in (channel.name for channel in LOAD_CHANNELS if recording.load is not None):
+            channels[name] = channels[name] * math.exp(self.mass)
         return replace(
             recording, bench=self.bench(recording.bench), settings=self.settings(recording.settings), channels=channels
         )
@@ -114,10 +116,12 @@ class CorrectedRun:
         """Return simulated minus measured position for one candidate's kernel row [rad], (samples,), at most FAR."""
         run, n = self._recording, self._substeps
         bench, settings = correction.bench(run.bench), correction.settings(run.settings)
+        load = self._commands.load.copy()
+        load[:, [Load.INERTIA, Load.GRAVITY_TORQUE, Load.TORQUE]] *= math.exp(correction.mass)
         out = roll_out(
             self._model,
             bind(row, self._model.setup(bench, settings, self._step / n)),
-            replace(self._commands, supply=self._commands.supply * math.exp(correction.supply_voltage)),
+            replace(self._commands, supply=self._commands.supply * math.exp(correction.supply_voltage), load=load),
             n,
             self._step,
             self.samples,
@@ -128,10 +132,12 @@ class CorrectedRun:
 
     def _slipped(self, begin: float, offset: float) -> Array:
         """Return the torque of a load that hangs `offset` [rad] elsewhere from `begin` [s] on [N·m], (steps,)."""
-        bench, n = self._recording.bench, self._substeps
-        angle = np.repeat(self._measured, n) + bench.angle_offset
+        bench, load, n = self._recording.bench, self._commands.load, self._substeps
+        angle, gravity = np.repeat(self._measured, n) + bench.angle_offset, bench.gravity_torque
+        if len(load):
+            angle, gravity = angle + load[:, Load.PHASE], load[:, Load.GRAVITY_TORQUE]
         since = np.arange(len(angle)) * (self._step / n)
-        return np.where(since >= begin, -bench.gravity_torque * (np.sin(angle + offset) - np.sin(angle)), 0.0)
+        return np.where(since >= begin, -gravity * (np.sin(angle + offset) - np.sin(angle)), 0.0)
 
 
 FACT_STEP = 3e-3

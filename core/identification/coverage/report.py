@@ -23,6 +23,7 @@ from core.identification.coverage.plausibility import gain_findings, supply_find
 from core.identification.coverage.repeats import odd_repetitions, rest_angles
 from core.identification.coverage.terms import TermVerdict, term_verdicts
 from core.identification.coverage.timing import Timing, timing_findings, timing_of
+from core.identification.runs.advice import advice_for
 from core.identification.runs.conditions import held_by_duty_cycle, missing_conditions, unstated_releases
 from core.motion.recording import Recording
 from core.servo.actuator import COMMANDS, DEFAULT_PERIOD
@@ -137,7 +138,9 @@ def coverage(
     total, grid = excitation_of_all(each), grid_of_conditions(recordings)
     # A fit needs no evidence for what the duty cycle shows.
     held = {name: value for name, value in held_by_duty_cycle(recordings).items() if name in wanted.parameters}
-    terms = term_verdicts(wanted.parameters.frozen_at(held), total, grid, unstated_releases(recordings), command)
+    terms = term_verdicts(
+        wanted.parameters.frozen_at(held), total, grid, unstated_releases(recordings), command, advice_for(recordings)
+    )
     repeated = repeatability(recordings)
     odd = odd_repetitions(repeated, recordings)
     findings = [

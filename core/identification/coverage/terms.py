@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from core.base.words import counted
 from core.identification.coverage.excitation import SMALL_ERROR, Excitation
 from core.identification.coverage.grid import ConditionGrid
-from core.identification.runs.conditions import SLOW
+from core.identification.runs.advice import BENCH, Advice
+from core.identification.runs.conditions import SLOW, VARIED
 from core.servo.actuator import COMMANDS
 from core.servo.parameters import ParameterSet
 from core.servo.terms import TERMS
@@ -52,10 +53,35 @@ class _Seen:
     command: str
     free: frozenset[str]
     """Names of the free parameters."""
+    advice: Advice
+
+    @property
+    def varied(self) -> bool:
+        """Return True if the loads differ."""
+        return len(self.grid.loads) > 1 if self.advice is BENCH else self._span >= VARIED
+
+    @property
+    def loads(self) -> str:
+        """Loads in words."""
+        if self.advice is BENCH:
+            return counted(len(self.grid.loads), "load")
+        return f"loads over {100 * self._span:.0f} % of the stall torque"
+
+    @property
+    def _span(self) -> float:
+        """Span of the load on a joint as a share of the stall torque."""
+        e = self.excitation
+        largest = max(abs(e.load_low), abs(e.load_high))
+        return e.load_share * (e.load_high - e.load_low) / largest if largest else 0.0
 
 
 def term_verdicts(
-    parameters: ParameterSet, excitation: Excitation, grid: ConditionGrid, unstated: str = "", command: str = "position"
+    parameters: ParameterSet,
+    excitation: Excitation,
+    grid: ConditionGrid,
+    unstated: str = "",
+    command: str = "position",
+    advice: Advice = BENCH,
 ) -> tuple[TermVerdict, ...]:
     """Return a verdict for each free parameter that has a rule.
 
@@ -65,8 +91,9 @@ def term_verdicts(
         grid: Conditions of the runs.
         unstated: See `unstated_releases`.
         command: What drives the servo in the simulation, one of `core.servo.actuator.COMMANDS`.
+        advice: Words of the remedies, those of the bench or of a joint.
     """
-    seen = _Seen(excitation, grid, unstated, command, frozenset(p.name for p in parameters.free))
+    seen = _Seen(excitation, grid, unstated, command, frozenset(p.name for p in parameters.free), advice)
     open_scale = _open_scale(seen)
     found: list[TermVerdict] = []
     for parameter in parameters.free:
@@ -97,7 +124,7 @@ def _open_scale(seen: _Seen) -> str:
         return ""
     return (
         f"{saturated}: below it, k_t and R compensate the gain ratio; "
-        "record steps or sin_time_square with a high gain, or hold R at a measured value"
+        f"record steps or {seen.advice.fast} with a high gain, or hold R at a measured value"
     )
 
 
@@ -114,31 +141,29 @@ def _motor(seen: _Seen) -> tuple[str, str]:
     if COMMANDS[seen.command].law == "current":
         text = f"gravity needs up to {100 * e.load_share:.0f} % of the stall torque"
         verdict = _graded(e.load_share, 0.1, 0.02)
-        return verdict, text if verdict == "good" else f"{text}: record a heavier load, whose torque is known"
+        return verdict, text if verdict == "good" else f"{text}: record {seen.advice.heavier}, whose torque is known"
     if seen.command != "position":
-        loads = len(grid.loads)
-        verdict = (
-            "good" if e.speed_share >= SLOW and loads > 1 else "weak" if e.speed_share >= SLOW or loads > 1 else "none"
-        )
-        text = f"up to {100 * e.speed_share:.0f} % of the no-load speed, {counted(loads, 'load')}"
+        fast = e.speed_share >= SLOW
+        verdict = "good" if fast and seen.varied else "weak" if fast or seen.varied else "none"
+        text = f"up to {100 * e.speed_share:.0f} % of the no-load speed, {seen.loads}"
         return verdict, text if verdict == "good" else f"{text}: record faster motion, and another load"
     fast = e.speed_share >= SLOW
-    varied = len(grid.gains) > 1 or len(grid.loads) > 1
+    varied = len(grid.gains) > 1 or seen.varied
     verdict = "good" if fast and varied and e.saturated_share >= SOME else "weak" if fast or varied else "none"
     text = (
         f"up to {100 * e.speed_share:.0f} % of the no-load speed, {counted(len(grid.gains), 'gain')}, "
-        f"{counted(len(grid.loads), 'load')}, output at its limit {100 * e.saturated_share:.1f} % of the time"
+        f"{seen.loads}, output at its limit {100 * e.saturated_share:.1f} % of the time"
     )
-    return verdict, text if verdict == "good" else f"{text}: record sin_time_square at another gain and load"
+    return verdict, text if verdict == "good" else f"{text}: record {seen.advice.fast} at another gain and load"
 
 
 def _inertia(seen: _Seen) -> tuple[str, str]:
-    e, loads = seen.excitation, len(seen.grid.loads)
+    e = seen.excitation
     if e.speed_share < SLOW:
-        return "none", f"up to {100 * e.speed_share:.0f} % of the no-load speed only: record sin_time_square"
-    if loads < 2:
-        return "weak", "one load: it adds to the load's inertia; record another mass or arm length"
-    return "good", f"fast motion with {loads} loads"
+        return "none", f"up to {100 * e.speed_share:.0f} % of the no-load speed only: record {seen.advice.fast}"
+    if not seen.varied:
+        return "weak", f"{seen.loads}: it adds to the load's inertia; record {seen.advice.loads}"
+    return "good", f"fast motion with {seen.loads}"
 
 
 def _offset(seen: _Seen) -> tuple[str, str]:
@@ -147,22 +172,22 @@ def _offset(seen: _Seen) -> tuple[str, str]:
         e.load_high > 0.3 * -e.load_low
     )  # fmt: skip
     if both:
-        return "good", "motion to both sides of hanging down"
-    return "weak", "motion to one side only: record sin_sin or sin_time_square"
+        return "good", "gravity pulls both ways"
+    return "weak", f"gravity pulls one way only: record {seen.advice.both_sides}"
 
 
 def _coulomb(seen: _Seen) -> tuple[str, str]:
     count = seen.excitation.reversals + seen.excitation.breakaways
     verdict = _graded(count, FEW_EVENTS, 1)
     text = f"{counted(seen.excitation.reversals, 'reversal')}, {counted(seen.excitation.breakaways, 'breakaway')}"
-    return verdict, text if verdict == "good" else f"{text}: record up_and_down and sin_sin"
+    return verdict, text if verdict == "good" else f"{text}: record {seen.advice.turning}"
 
 
 def _viscous(seen: _Seen) -> tuple[str, str]:
     share = seen.excitation.speed_share
     verdict = _graded(share, 0.3, SLOW)
     text = f"up to {100 * share:.0f} % of the no-load speed"
-    return verdict, text if verdict == "good" else f"{text}: record sin_time_square with a high gain"
+    return verdict, text if verdict == "good" else f"{text}: record {seen.advice.fast} with a high gain"
 
 
 def _stribeck(seen: _Seen) -> tuple[str, str]:
@@ -173,27 +198,26 @@ def _stribeck(seen: _Seen) -> tuple[str, str]:
     text = f"{counted(e.breakaways, 'breakaway')}, {100 * e.slow_share:.0f} % of the motion slow"
     return (
         verdict,
-        text if verdict == "good" else f"{text}: record slow motion after rest, such as up_and_down or steps",
+        text if verdict == "good" else f"{text}: record slow motion after rest, such as {seen.advice.slow}",
     )
 
 
 def _load(seen: _Seen) -> tuple[str, str]:
-    loads = len(seen.grid.loads)
     share = seen.excitation.load_share
-    if loads < 2:
+    if not seen.varied:
         return "none", (
-            "one mass and one length: load-dependent friction and k_t cannot be distinguished; "
-            "record another mass or arm length"
+            f"{seen.loads}: load-dependent friction and k_t cannot be distinguished; record {seen.advice.loads}"
         )
     if share < 0.1:
-        return "weak", f"gravity needs at most {100 * share:.0f} % of the stall torque: record a heavier load"
-    return "good", f"{loads} loads, up to {100 * share:.0f} % of the stall torque"
+        text = f"gravity needs at most {100 * share:.0f} % of the stall torque"
+        return "weak", f"{text}: record {seen.advice.heavier}"
+    return "good", f"{seen.loads}, up to {100 * share:.0f} % of the stall torque"
 
 
 def _directional(seen: _Seen) -> tuple[str, str]:
     verdict, text = _load(seen)
     if verdict == "good" and seen.excitation.reversals < FEW_EVENTS:
-        return "weak", f"{counted(seen.excitation.reversals, 'reversal')} under load: record up_and_down, sin_sin"
+        return "weak", f"{counted(seen.excitation.reversals, 'reversal')} under load: record {seen.advice.turning}"
     return verdict, text
 
 
@@ -204,7 +228,7 @@ def _delay(seen: _Seen) -> tuple[str, str]:
         text = f"the command changes by up to {100 * share:.0f} % of its range per second"
         return verdict, text if verdict == "good" else f"{text}: record faster changes"
     text = f"goals up to {100 * share:.0f} % of the no-load speed"
-    return verdict, text if verdict == "good" else f"{text}: record steps or sin_time_square"
+    return verdict, text if verdict == "good" else f"{text}: record steps or {seen.advice.fast}"
 
 
 def _gain(seen: _Seen) -> tuple[str, str]:
@@ -230,7 +254,7 @@ def _sag(seen: _Seen) -> tuple[str, str]:
     saturated = seen.excitation.saturated_share
     verdict = _graded(saturated, SOME, 0.002)
     text = f"output at its limit {100 * saturated:.1f} % of the time"
-    return verdict, text if verdict == "good" else f"{text}: record fast motion with a heavy load, log the supply"
+    return verdict, text if verdict == "good" else f"{text}: record fast motion below a heavy load, log the supply"
 
 
 def _braking(seen: _Seen) -> tuple[str, str]:
@@ -239,7 +263,7 @@ def _braking(seen: _Seen) -> tuple[str, str]:
     text = f"{counted(count, 'release')} with motion after it"
     if seen.unstated and not count:
         return verdict, seen.unstated
-    return verdict, text if verdict == "good" else f"{text}: record lift_and_drop"
+    return verdict, text if verdict == "good" else f"{text}: record {seen.advice.release}"
 
 
 def _backlash(seen: _Seen) -> tuple[str, str]:
@@ -248,7 +272,7 @@ def _backlash(seen: _Seen) -> tuple[str, str]:
     text = f"the torque through the gears changes its direction {counted(count, 'time')}"
     if verdict == "good":
         return verdict, text
-    return verdict, f"{text}: record motion through hanging down, such as sin_sin and sin_time_square"
+    return verdict, f"{text}: record {seen.advice.handover}"
 
 
 _RULES: dict[str, Callable[[_Seen], tuple[str, str]]] = {

@@ -12,7 +12,7 @@ from core.base.arrays import Array
 from core.identification.coverage.excitation import excitation_of
 from core.identification.coverage.findings import named_runs
 from core.identification.search.objective import Batch
-from core.motion.recording import Recording
+from core.motion.recording import LOAD_CHANNELS, Recording
 from core.practice.reach import REACH, Lack, fitted_to, run_lacks
 from core.servo.bench import Bench
 from core.servo.model import ServoModel
@@ -71,8 +71,15 @@ def _elsewhere(model: ServoModel, recordings: Sequence[Recording]) -> Iterator[t
     largest = max(recordings, key=lambda recording: recording.bench.gravity_torque).bench
     heaviest = min(max(loads) * BEYOND, max(LIFTED * model.spec.stall_torque, max(loads)))
     for load in (min(loads) / BEYOND, heaviest):
-        bench = _scaled(largest, load / max(loads))
-        yield f"a load of {load:.2g} N·m", [replace(run, bench=bench) for run in few]
+        share = load / max(loads)
+        bench = _scaled(largest, share)
+        yield f"a load of {load:.2g} N·m", [replace(_with_load(run, share), bench=bench) for run in few]
+
+
+def _with_load(run: Recording, share: float) -> Recording:
+    """Return the run of a joint with its load scaled; one of the bench as it is."""
+    loads = {channel.name for channel in LOAD_CHANNELS}
+    return replace(run, channels={name: share * x if name in loads else x for name, x in run.channels.items()})
 
 
 def _scaled(bench: Bench, share: float) -> Bench:

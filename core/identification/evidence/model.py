@@ -182,7 +182,7 @@ class RunOffset:
         """Significant differences, with the remedy; empty if there are none."""
         found: list[str] = []
         if abs(self.angle) > max(NORMAL_95 * self.angle_error, REPORTED_ANGLE):
-            found.append(f"the load hangs {math.degrees(self.angle):+.1f}° off (set the zero again)")
+            found.append(f"the zero is {math.degrees(self.angle):+.1f}° off (set it again)")
         if abs(self.supply) > max(NORMAL_95 * self.supply_error, REPORTED_SUPPLY):
             found.append(f"the supply was {self.supply:+.2g} V off (measure it)")
         return f"in run {self.id} {' and '.join(found)}" if found else ""
@@ -291,7 +291,7 @@ class Evidence:
             example = ", e.g. a measured R" if "R" in known.traded_with else ""
             text = f"{UNKNOWN}, as {others} can compensate β: freeze one that you know{example}"
             return TorqueOff(UNKNOWN, text)
-        return TorqueOff(UNKNOWN, f"{UNKNOWN}: record a torque-off phase in which the load swings, e.g. lift_and_drop")
+        return TorqueOff(UNKNOWN, f"{UNKNOWN}: record a torque-off phase in which the load swings")
 
     def _open_warnings(self) -> tuple[str, ...]:
         return tuple(text for _, text in self.open_groups())

@@ -296,7 +296,7 @@ _HINTS = {
 
 _TOO_MUCH = {
     "speed": ("the model has too much friction at high speed", "lower the viscous term, check the supply voltage"),
-    "load": ("the model has too much friction at high load", "check mass and length, and record more loads"),
+    "load": ("the model has too much friction at high load", "check the load, and record other loads"),
 }
 """The same for an effect of the other sign."""
 
@@ -374,7 +374,7 @@ def _release_hint(model: ServoModel, table: _Table, released: NDArray[np.bool_])
             kind="residual_release",
             severity="note",
             text=f"after torque off the servo {text} than the model ({_signed(1e3 * effect)} mN·m at mean speed)",
-            remedy="record more lift_and_drop" if known else "fit the command path with release braking",
+            remedy="record more releases" if known else "fit the command path with release braking",
         )
     ]
 

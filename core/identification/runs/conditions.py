@@ -17,6 +17,7 @@ from core.base.errors import IdentificationError
 from core.base.words import counted
 from core.identification.coverage.excitation import AT_LIMIT
 from core.identification.request import IdentificationRequest
+from core.identification.runs.advice import advice_for
 from core.motion.recording import MOTOR_CHANNELS, Recording, require_loads
 from core.motion.supply import is_unbuffered
 from core.servo.actuator import COMMANDS
@@ -35,6 +36,8 @@ IMPOSSIBLE_SPEED = 5.0
 
 SLOW = 0.15
 """Share of the no-load speed: slower runs hardly show back-EMF and viscous friction."""
+VARIED = 0.05
+"""Share of the stall torque over which the load on a joint must range to count as more than one load."""
 
 COARSE = 0.05
 """Mean change of a measured channel from sample to sample, as a share of its mean deviation, that loses motion."""
@@ -293,20 +296,20 @@ def _fault(recording: Recording) -> str:
 def missing_conditions(model: ServoModel, recordings: Sequence[Recording]) -> tuple[str, ...]:
     """Return the conditions that these runs lack to determine a model, each with a remedy."""
     free = {p.name: p.symbol for p in model.parameters.free}
+    advice = advice_for(recordings)
     found: list[str] = []
     if len(recordings) < FEW_RUNS:
         count = counted(len(recordings), "run")
-        found.append(f"the fit used only {count}: record the four trajectories at several loads and gains")
-    loads = {(r.bench.inertia, r.bench.gravity_torque) for r in recordings}
+        found.append(f"the fit used only {count}: record {advice.several}")
     by_load = _symbols(free, "load_friction_", "armature")
-    if len(loads) == 1 and by_load:
-        found.append(f"every run has the same load: record with another mass or length, for {by_load}")
+    if by_load and _one_load(model, recordings):
+        found.append(f"every run has the same load: record {advice.loads}, for {by_load}")
     angle = model.control.command == "position"
     if angle and len({r.settings.kp for r in recordings}) == 1 and {"kt", "R"} & set(free):
         by_gain = _symbols(free, "kt", "R", "error_gain_ratio")
         found.append(f"every run has the same gain: record with another kp, for {by_gain}")
     if "release_braking" in free and all(bool(r.torque_enable.all()) for r in recordings):
-        remedy = "no run releases the torque: record lift_and_drop"
+        remedy = f"no run releases the torque: record {advice.release}"
         found.append(f"{unstated_releases(recordings) or remedy}, for {free['release_braking']}")
     found += _coarse_drive(model, recordings)
     fastest = max(_speed(r) for r in recordings)
@@ -315,9 +318,16 @@ def missing_conditions(model: ServoModel, recordings: Sequence[Recording]) -> tu
     if fastest < SLOW * limit and by_speed:
         found.append(
             f"no run is faster than {fastest:.2g} rad/s, {100 * fastest / limit:.2g} % of the no-load speed: "
-            f"record sin_time_square, for {by_speed}"
+            f"record {advice.fast}, for {by_speed}"
         )
     return tuple(found)
+
+
+def _one_load(model: ServoModel, recordings: Sequence[Recording]) -> bool:
+    if not recordings[0].joint:
+        return len({(r.bench.inertia, r.bench.gravity_torque) for r in recordings}) == 1
+    low, high = np.percentile(np.concatenate([r.external_torque for r in recordings]), [5.0, 95.0])
+    return bool(high - low < VARIED * model.spec.stall_torque)
 
 
 def _coarse_drive(model: ServoModel, recordings: Sequence[Recording]) -> list[str]:

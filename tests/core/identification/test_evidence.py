@@ -143,7 +143,7 @@ def parameter(**changes: object) -> ParameterEvidence:
 
 
 def test_a_bound_is_named_with_its_remedy() -> None:
-    assert parameter().bound_warning.startswith("k_t lies at its upper bound, 1 N·m/A: check mass, length, the supply")
+    assert parameter().bound_warning.startswith("k_t lies at its upper bound, 1 N·m/A: check the load, the supply")
     at_zero = parameter(name="friction_viscous", symbol="K_v", at_bound="lower", lower=0.0, value=0.0)
     assert at_zero.at_limit
     assert at_zero.bound_warning == "K_v is 0 N·m/A, its minimum; these runs show no such effect"

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from core.base.errors import IdentificationError
+from core.identification.coverage.problem import CorrectedRun, Correction
+from core.identification.evidence.extrapolation import _elsewhere
 from core.identification.search.objective import Batch
 from core.motion.recording import LOAD_CHANNELS
 from core.motion.simulation import simulate_recording
@@ -79,3 +81,40 @@ def test_a_pendulum_and_a_joint_are_not_fitted_together():
     run = recorded(model, "sin_sin", BENCH, 8.0, step=0.01, duration=2.0)
     with pytest.raises(IdentificationError, match="a pendulum and of a joint"):
         Batch(model, [run, pendulum(run)])
+
+
+FACTS = [
+    Correction(mass=0.3),
+    Correction(kp=0.2),
+    Correction(supply_voltage=-0.1),
+    Correction(angle_offset=0.1),
+    Correction(slips=((0.7, 0.2),)),
+]
+
+
+@pytest.mark.parametrize("correction", FACTS)
+def test_a_corrected_fact_moves_a_joint_like_the_bench(correction):
+    model = load_model("mx106", "m6")
+    run = recorded(model, "sin_sin", BENCH, 8.0, step=0.01, duration=2.0)
+    moved = []
+    for each in (run, replace(pendulum(run), bench=replace(BENCH, angle_offset=0.0))):
+        one = CorrectedRun(model, each, None, "header")
+        row = model.rows(None)[0]
+        moved.append(one.alone(row, correction))
+        assert np.abs(moved[-1] - one.alone(row)).max() > 1e-3
+        if not correction.slips:
+            again = simulate_recording(model, one.corrected(correction), supply="header").position - each.position
+            np.testing.assert_allclose(again, moved[-1], atol=1e-9)
+    np.testing.assert_allclose(*moved, atol=1e-9)
+
+
+def test_fits_are_compared_at_the_same_other_loads_as_on_the_bench():
+    model = load_model("mx106", "m6")
+    run = recorded(model, "sin_sin", BENCH, 8.0, step=0.01, duration=2.0)
+    joint = replace(pendulum(run), bench=replace(BENCH, angle_offset=0.0))
+    plain = simulate_recording(model, run).position
+    for (where, (one,)), (there, (other,)) in zip(_elsewhere(model, [run]), _elsewhere(model, [joint]), strict=True):
+        assert where == there
+        moved = simulate_recording(model, one).position
+        np.testing.assert_allclose(simulate_recording(model, other).position, moved, atol=1e-9)
+        assert np.abs(moved - plain).max() > 1e-3

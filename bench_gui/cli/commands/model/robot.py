@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -122,17 +122,17 @@ def _identify(arguments: argparse.Namespace) -> None:
 
     session = Session.open(arguments.session)
     robot = Path(arguments.urdf or _kept(arguments.session))
-    runs, used = _runs(arguments, session, robot)
+    runs = _runs(arguments, session, robot)
     servo = next(iter(runs.joints.values()))[0].settings.servo
     known = arguments.servo or servo
     if not arguments.start and RICHEST in shipped_models(known):
         arguments.start = [f"{known}:{RICHEST}", "q_offset=0"]  # the zero is that of another mounting
         print(f"note: what the motions do not determine stays near the model {arguments.start[0]}", file=sys.stderr)
-    request = request_from(arguments, servo, session.data_hash(used))
+    request = request_from(arguments, servo, "")
     if not arguments.json:
         _print_coverage(runs)
     with Interrupt() as interrupt, ProgressBar(arguments.quiet or arguments.json) as bar:
-        found = identify_robot(runs, robot, request, Path(arguments.output), partial(_watch, bar, interrupt))
+        found = identify_robot(session, runs, robot, request, Path(arguments.output), partial(_watch, bar, interrupt))
     errors = {joint: evaluate(each.recommended.model, runs.joints[joint]) for joint, each in found.joints.items()}
     if arguments.json:
         joints = {joint: each.row(each.recommended.model.friction) for joint, each in found.joints.items()}
@@ -285,22 +285,22 @@ def _identified(arguments: argparse.Namespace) -> tuple[RobotModel, RobotRuns]:
     from sessions import Session
 
     known = _known(arguments)
-    return known, _runs(arguments, Session.open(arguments.session), arguments.urdf or known.file)[0]
+    return known, _runs(arguments, Session.open(arguments.session), arguments.urdf or known.file)
 
 
-def _runs(arguments: argparse.Namespace, session: Session, robot: str | Path) -> tuple[RobotRuns, Sequence[str]]:
-    """Return the runs of the robot's joints and the ids of those that are used; print what is doubtful or left out."""
+def _runs(arguments: argparse.Namespace, session: Session, robot: str | Path) -> RobotRuns:
+    """Return the runs of the robot's joints; print what is doubtful or left out."""
     from core.motion.recording import READ_CHANNELS
     from core.robot.chain import Chain
     from core.robot.runs import robot_runs
 
     chain = Chain(robot)
-    recordings, selection = recordings_from(session, arguments, READ_CHANNELS)
+    recordings, _ = recordings_from(session, arguments, READ_CHANNELS)
     runs = robot_runs(chain, recordings, arguments.joints)
     for kind, sentences in (("note", runs.notes), ("warning", runs.warnings)):
         for text in sentences:
             print(f"{kind}: {text}", file=sys.stderr)
-    return runs, selection.runs
+    return runs
 
 
 def _print_coverage(runs: RobotRuns) -> None:
