@@ -14,6 +14,7 @@ from core.export.exporting import export_model, exporters
 from core.export.files import printable, slug
 from core.export.targets.mujoco.xml import BRAKE_GROUP, numbers, xml_text
 from core.robot.arm import JointServo, robot_text
+from core.robot.files import bring_assets, read_urdf, urdf_text
 
 TIMESTEP = 0.002
 """Time step that a robot's MJCF asks for [s]."""
@@ -52,28 +53,30 @@ def export_robot(
     if target in ROBOTS:
         robot_text(file, servos)
     if target == "urdf":
-        _urdf(Path(file))
+        read_urdf(Path(file))
     for name, servo in servos.items():
         given = {**asdict(servo.settings), "bench": servo.bench}
         own = {key: given[key] for key in ("kp", "ki", "supply_voltage", "bench") if key in known}
         files += export_model(servo.model, target, place, name=name, force=force, **{**own, **options}).files
     if target in ROBOTS:
-        name, text = ROBOTS[target](Path(file), servos, place)
+        name, root = ROBOTS[target](Path(file), servos, place)
+        assets = bring_assets(root, Path(file).parent, place)
+        text = urdf_text(root) if target == "urdf" else xml_text(root)
         if (place / name).exists() and (place / name).read_text("utf-8") != text and not force:
             raise ExportError(f"{place / name} exists and differs; choose another folder, or replace it by force")
         (place / name).write_text(text, encoding="utf-8")
-        files.append(place / name)
+        files += [place / name, *assets]
     return tuple(dict.fromkeys(files))
 
 
-def _hook_robot(file: Path, servos: Mapping[str, JointServo], folder: Path) -> tuple[str, str]:
+def _hook_robot(file: Path, servos: Mapping[str, JointServo], folder: Path) -> tuple[str, ET.Element]:
     held = {name: f"{slug(name)}.servo.json" for name in servos}
     root = ET.fromstring(robot_text(file, servos, TIMESTEP))
     root.insert(0, ET.Comment(printable(f" attach(model, data, {json.dumps(held)}) ").replace("--", "- -")))
-    return "robot.xml", xml_text(root)
+    return "robot.xml", root
 
 
-def _native_robot(file: Path, servos: Mapping[str, JointServo], folder: Path) -> tuple[str, str]:
+def _native_robot(file: Path, servos: Mapping[str, JointServo], folder: Path) -> tuple[str, ET.Element]:
     """Return the robot whose joints and actuators are of the classes that the servos' files define."""
     bare = {name: replace(servo, model=_without_backlash(servo)) for name, servo in servos.items()}
     root = ET.fromstring(robot_text(file, bare, TIMESTEP))
@@ -96,7 +99,7 @@ def _native_robot(file: Path, servos: Mapping[str, JointServo], folder: Path) ->
     option = root.find("option")
     assert option is not None
     option.set("actuatorgroupdisable", str(BRAKE_GROUP))
-    return "robot.xml", xml_text(root)
+    return "robot.xml", root
 
 
 def _without_backlash(servo: JointServo) -> Any:
@@ -104,16 +107,9 @@ def _without_backlash(servo: JointServo) -> Any:
     return model.with_values({"backlash": 0.0}) if "backlash" in model.values else model
 
 
-def _urdf(file: Path) -> ET.Element:
-    root = ET.parse(file, ET.XMLParser(target=ET.TreeBuilder(insert_comments=True))).getroot()
-    if root.tag != "robot":
-        raise ExportError(f"{file}: not a URDF; give the robot's URDF, or export to mujoco")
-    return root
-
-
-def _urdf_robot(file: Path, servos: Mapping[str, JointServo], folder: Path) -> tuple[str, str]:
+def _urdf_robot(file: Path, servos: Mapping[str, JointServo], folder: Path) -> tuple[str, ET.Element]:
     """Return the robot's file with friction, damping and limits of the servos; everything else stays."""
-    root = _urdf(file)
+    root = read_urdf(file)
     joints = {joint.get("name"): joint for joint in root.iter("joint")}
     for name in servos:
         drive = json.loads((folder / f"{slug(name)}.drive.json").read_text("utf-8"))
@@ -127,12 +123,12 @@ def _urdf_robot(file: Path, servos: Mapping[str, JointServo], folder: Path) -> t
             element = ET.SubElement(joint, tag) if element is None else element
             for key, number in changed.items():
                 element.set(key, numbers(number))
-    return "robot.urdf", '<?xml version="1.0"?>\n' + ET.tostring(root, "unicode") + "\n"
+    return "robot.urdf", root
 
 
-ROBOTS: Mapping[str, Callable[[Path, Mapping[str, JointServo], Path], tuple[str, str]]] = {
+ROBOTS: Mapping[str, Callable[[Path, Mapping[str, JointServo], Path], tuple[str, ET.Element]]] = {
     "mujoco": _native_robot,
     "mujoco-hook": _hook_robot,
     "urdf": _urdf_robot,
 }
-"""Targets with a file of the whole robot: its name and text from the robot's file, the servos, and their files."""
+"""Targets with a file of the whole robot: its name and XML from the robot's file, the servos, and their files."""

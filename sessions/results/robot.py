@@ -16,6 +16,7 @@ from core.identification.result import Identification, ModelResult
 from core.identification.runs.split import Split, split_recordings
 from core.motion.simulation import sampling_step
 from core.robot.arm import JointServo
+from core.robot.files import copy_robot
 from core.robot.runs import RobotRuns
 from core.servo.bench import Bench
 from core.servo.model import ServoModel
@@ -38,7 +39,7 @@ class RobotModel:
     """Models of a robot's joints."""
 
     file: Path
-    """URDF or MJCF file of the robot."""
+    """Copy of the robot's URDF or MJCF file; the file itself in older results."""
     training: tuple[str, ...]
     """Motions to which the models were fitted."""
     held_out: tuple[str, ...]
@@ -80,7 +81,7 @@ def identify_robot(
     folder: Path,
     watch: Callable[[str, float, float], Watch] = lambda joint, begin, share: Watch(),
 ) -> RobotIdentification:
-    """Identify the servo of each joint, and write a folder for each joint and ROBOT.
+    """Identify the servo of each joint, and write a folder for each joint, a copy of the robot's file, and ROBOT.
 
     The same motions are held out for all joints.
 
@@ -94,6 +95,7 @@ def identify_robot(
 
     Raises:
         IdentificationError: The folder holds another identification, or no joint can be identified.
+        InputError: The robot's file cannot be copied.
     """
     if (folder / ROBOT).exists():
         raise IdentificationError(f"{folder} already holds the identification of a robot; choose another folder")
@@ -124,7 +126,7 @@ def identify_robot(
             break
     if not found:
         raise IdentificationError("; ".join(f"{joint}: {why}" for joint, why in failed.items()))
-    write_file(folder, ROBOT, _to_json(robot, split, found, runs))
+    write_file(folder, ROBOT, _to_json(copy_robot(robot, folder).name, split, found, runs))
     return RobotIdentification(split=split, joints=found, failed=failed)
 
 
@@ -133,7 +135,7 @@ def joint_folder(joint: str) -> str:
     return re.sub(r"[^\w.-]|^[.-]", "_", joint)
 
 
-def _to_json(robot: Path, split: Split, found: Mapping[str, Identification], runs: RobotRuns) -> dict[str, Any]:
+def _to_json(robot: str, split: Split, found: Mapping[str, Identification], runs: RobotRuns) -> dict[str, Any]:
     def row(joint: str, best: ModelResult) -> dict[str, Any]:
         first = runs.joints[joint][0]
         return {
@@ -145,7 +147,7 @@ def _to_json(robot: Path, split: Split, found: Mapping[str, Identification], run
         }
 
     return {
-        "robot": str(robot.resolve()),
+        "robot": robot,
         "training": list(split.train),
         "held_out": list(split.validation),
         "joints": {joint: row(joint, each.recommended) for joint, each in found.items()},
@@ -163,7 +165,7 @@ def read_robot(folder: Path) -> RobotModel:
         if not (is_object(data) and is_object(data["joints"]) and is_array(data["training"])):
             raise ValueError("it is no robot")
         return RobotModel(
-            file=Path(str(data["robot"])),
+            file=folder / str(data["robot"]),
             training=tuple(map(str, data["training"])),
             held_out=tuple(map(str, data["held_out"])),
             joints={joint: folder / str(row["model"]) for joint, row in data["joints"].items()},

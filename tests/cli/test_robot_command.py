@@ -112,6 +112,17 @@ def test_python_computes_the_same_loads(place, result):
     assert tuple(held) == read_robot(result).held_out
 
 
+def test_a_result_holds_its_robot_and_can_be_moved(place, result, tmp_path):
+    assert (result / "arm.xml").read_text() == (place / "arm.xml").read_text()
+    moved = tmp_path / "moved"
+    shutil.copytree(result, moved)
+    assert read_robot(moved).file == moved / "arm.xml"
+    data = {**json.loads((result / "robot.json").read_text()), "robot": str(place / "arm.xml")}
+    del data["seal"]
+    (moved / "robot.json").write_text(json.dumps(data))
+    assert read_robot(moved).file == place / "arm.xml"
+
+
 def test_a_second_identification_into_one_folder_is_refused(place, result, capsys):
     words = ["robot", "identify", place / "lab", "--urdf", place / "arm.xml", *FIT, "-o", result]
     assert "already holds the identification of a robot" in output_of(capsys, *words, status=1).err
@@ -234,7 +245,7 @@ def test_a_robot_ships(tmp_path, monkeypatch, capsys):
     chosen = ["--joints", "wrist_roll", "--models", "m1", "--no-command-path", "--trials", "50", "--quiet"]
     words = ["robot", "identify", "example-so101", *chosen, "-o", tmp_path / "result"]
     assert output_of(capsys, *words).out.splitlines()[-1].endswith(str(tmp_path / "example_so101"))
-    assert read_robot(tmp_path / "result").file == tmp_path / "example_so101" / "robot.urdf"
+    assert read_robot(tmp_path / "result").file == tmp_path / "result" / "robot.urdf"
 
 
 def test_the_whole_robot_has_the_gain_of_each_motion(place, result, capsys, tmp_path):

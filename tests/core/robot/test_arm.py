@@ -1,12 +1,13 @@
 """A whole robot in MuJoCo with servos on its joints moves as each of its joints in the bench's own simulation."""
 
+import shutil
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from core.base.errors import ExportError
+from core.base.errors import ExportError, InputError
 from core.export.programs import program
 from core.motion.recording import LOAD_CHANNELS, Recording
 from core.motion.simulation import simulate_recording
@@ -17,8 +18,9 @@ from core.servo.shipped import load_model
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
 from core.robot.arm import JointServo, robot_text, simulate_robot
-from core.robot.chain import Chain
+from core.robot.chain import Chain, read_robot
 from core.robot.exporting import export_robot
+from core.robot.files import copy_robot
 from tests.core.robot.test_chain import ARM, NAMES
 
 MODEL = load_model("sts3215", "m6")
@@ -139,6 +141,75 @@ def test_a_urdf_keeps_all_but_friction_and_limits(file, tmp_path):
     assert float(joint.find("dynamics").get("friction")) > 0.0
     with pytest.raises(ExportError, match="not a URDF"):
         exported(file, "urdf", tmp_path / "other")
+
+
+def solid(file, size):
+    """Write a mesh: a tetrahedron with edges of this size [m]."""
+    corners = "".join(f"v {' '.join(str(size * (k == axis)) for axis in range(3))}\n" for k in range(-1, 3))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"{corners}f 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+
+
+@pytest.fixture
+def meshed(tmp_path):
+    """A robot of two meshes of one file name, in folders of their own, one of them named by an included file."""
+    folder = tmp_path / "meshed"
+    solid(folder / "parts/one/part.obj", 0.1)
+    solid(folder / "parts/two/part.obj", 0.2)
+    mesh = "<asset><mesh name='{0}' file='{0}/part.obj'/></asset>"
+    (folder / "more.xml").write_text(f"<mujoco>{mesh.format('two')}</mujoco>")
+    (folder / "meshed.xml").write_text(
+        f"<mujoco><compiler meshdir='parts'/>{mesh.format('one')}<include file='more.xml'/><worldbody><body>"
+        "<joint name='a' axis='0 1 0'/><geom type='mesh' mesh='one'/><geom type='mesh' mesh='two'/>"
+        "</body></worldbody></mujoco>"
+    )
+    return folder / "meshed.xml"
+
+
+@pytest.mark.parametrize("target", ["mujoco", "mujoco-hook"])
+def test_an_exported_robot_brings_its_meshes(meshed, target, tmp_path):
+    import mujoco
+
+    expected = read_robot(meshed).compile()
+    servos = {"a": JointServo(model=build_model("sts3215", "m1"), settings=SETTINGS)}
+    files = export_robot(meshed, servos, target, tmp_path / "first")
+    assert {path.name for path in files} >= {"robot.xml", "part.obj", "_part.obj"}
+    assert str(tmp_path) not in (tmp_path / "first" / "robot.xml").read_text()
+    (tmp_path / "first").rename(tmp_path / "moved")
+    shutil.rmtree(meshed.parent)
+    found = mujoco.MjModel.from_xml_path(str(tmp_path / "moved" / "robot.xml"))
+    np.testing.assert_allclose(found.body_mass, expected.body_mass, rtol=1e-5)
+
+
+def test_a_copied_robot_moves_alike_where_it_lies(meshed, file, tmp_path):
+    for each in (meshed, file):
+        copy = copy_robot(each, tmp_path / "copy")
+        assert copy == tmp_path / "copy" / each.name
+        assert copy_robot(copy, tmp_path / "copy") == copy
+        names = [joint.name for joint in Chain(each).joints]
+        (tmp_path / "copy").rename(tmp_path / "moved")
+        time = np.arange(0.0, 1.0, 0.02)
+        moved = np.sin(np.outer(time, np.arange(1.0, 1.0 + len(names))))
+        found = Chain(tmp_path / "moved" / each.name).loads(names, time, moved)
+        np.testing.assert_allclose(found, Chain(each).loads(names, time, moved), rtol=1e-5, atol=1e-9)
+        (tmp_path / "moved").rename(tmp_path / "copy")
+    assert (tmp_path / "copy" / file.name).read_bytes() == file.read_bytes()
+    with pytest.raises(InputError, match=r"none\.xml: cannot be copied to"):
+        copy_robot(tmp_path / "none.xml", tmp_path / "copy")
+
+
+def test_a_copied_urdf_keeps_names_of_packages_and_brings_its_meshes(tmp_path):
+    solid(tmp_path / "arm/meshes/part.obj", 0.1)
+    mesh = "<visual><geometry><mesh filename='{}'/></geometry></visual>"
+    meshes = mesh.format("meshes/part.obj") + mesh.format("package://arm/part.obj")
+    (tmp_path / "arm/arm.urdf").write_text(URDF.replace('<link name="arm">', f'<link name="arm">{meshes}'))
+    copy = copy_robot(tmp_path / "arm/arm.urdf", tmp_path / "copy").read_text()
+    assert [each.get("filename") for each in ET.fromstring(copy).iter("mesh")] == [
+        "assets/part.obj",
+        "package://arm/part.obj",
+    ]
+    assert "<!-- mine -->" in copy
+    assert (tmp_path / "copy/assets/part.obj").exists()
 
 
 def test_what_is_not_recorded_rests_and_springs_sensors_and_couplings_do_not_matter(file):
