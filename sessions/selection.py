@@ -168,6 +168,7 @@ def selection_of(
         asked: Ids of the runs that were asked for; None for all.
     """
     chosen = {run.id for run in used}
+    joint_of = {run.id: run.joint for run in runs}
     made = [run.id for run in runs if run.id in chosen and run.simulated]
     only_real = bool(chosen) and not made
     left_out: list[LeftOut] = []
@@ -199,7 +200,12 @@ def selection_of(
         runs=tuple(run.id for run in used),
         left_out=tuple(left_out),
         not_chosen=tuple(not_chosen),
-        equal=equal_runs(used),
+        # The joints of one motion may have equal contents, and are no repetitions.
+        equal=tuple(
+            group
+            for joint in dict.fromkeys(joint_of.values())
+            for group in equal_runs([run for run in used if joint_of.get(run.id) == joint])
+        ),
         simulated=tuple(made) if len(made) < len(chosen) else (),
     )
 

@@ -51,7 +51,7 @@ class Chain:
         """Read a URDF or MJCF file.
 
         Raises:
-            InputError: The file cannot be read, has a free base or no hinge.
+            InputError: The file cannot be read, has a free base or no hinge with a name.
             ExportError: MuJoCo is not installed.
         """
         self._mujoco: Any = mujoco_engine()
@@ -60,9 +60,11 @@ class Chain:
         kinds = self._mujoco.mjtJoint
         if kinds.mjJNT_FREE in model.jnt_type.tolist():
             raise InputError(f"{self.file}: its base is free; only robots with a fixed base are supported")
-        hinges = [k for k, kind in enumerate(model.jnt_type.tolist()) if kind == kinds.mjJNT_HINGE]
+        names = [model.joint(k).name for k in range(model.njnt)]
+        every = np.flatnonzero(model.jnt_type == kinds.mjJNT_HINGE).tolist()
+        hinges = [k for k in every if names[k]]
         if not hinges:
-            raise InputError(f"{self.file}: the robot has no hinge")
+            raise InputError(f"{self.file}: the robot has no hinge{' with a name' if every else ''}")
         sprung = bool(model.jnt_stiffness.any())
         for name in ("dof_armature", "dof_damping", "dof_frictionloss", "jnt_stiffness"):
             getattr(model, name)[:] = 0.0
@@ -71,12 +73,15 @@ class Chain:
         self._data = self._mujoco.MjData(model)
         self._address = {model.joint(k).name: (int(model.jnt_qposadr[k]), int(model.jnt_dofadr[k])) for k in hinges}
         self.joints = tuple(self._joint(k) for k in hinges)
+        self.slides = tuple(names[k] for k in np.flatnonzero(model.jnt_type == kinds.mjJNT_SLIDE))
+        """Names of the sliding joints."""
         self.left_out = [
             what
             for what, there in {
                 "couplings of joints (mimic, equality)": model.neq > 0,
                 "springs of joints": sprung,
-                "sliding joints": kinds.mjJNT_SLIDE in model.jnt_type.tolist(),
+                "sliding joints": bool(self.slides),
+                "hinges without a name": len(hinges) < len(every),
             }.items()
             if there
         ]

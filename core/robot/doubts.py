@@ -86,7 +86,7 @@ def _check_unit(chain: Chain, motions: Sequence[ArmMotion], joints: Sequence[str
     spans = [high - low for low, high in (_range(motions, joint) for joint in joints)]
     step = _smallest_change(motions, joints)
     encoder = load_servo(motions[0].runs[joints[0]].settings.servo).encoder_step
-    if abs(step * DEGREES / encoder - 1.0) < ONE_STEP:
+    if max(spans) * DEGREES < 2.0 * FAR * math.pi and abs(step * DEGREES / encoder - 1.0) < ONE_STEP:
         raise InputError(
             f"no joint spans more than {max(spans):.2g} rad, and their angles change by {step:.2g} rad at least, where "
             f"the encoder's step is {encoder:.2g} rad: radians were read as degrees; import them again without deg"

@@ -88,6 +88,13 @@ def motions_of(recordings: Sequence[Recording]) -> tuple[tuple[ArmMotion, ...], 
     return tuple(motions), notes
 
 
+def meant(joint: str, known: Sequence[str]) -> str:
+    """Return a question about the joint that was meant by an unknown name, after a space; empty if none is similar."""
+    lower = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(joint.lower(), lower, 1)
+    return f" (do you mean {lower[near[0]]}?)" if near else ""
+
+
 def _at_times(run: Recording, common: Array) -> Recording:
     """Return the run at the times of all joints, which differ if one is trimmed or lacks a sample."""
     if run.samples == len(common):
@@ -113,11 +120,9 @@ def known_joints(chain: Chain, motions: Sequence[ArmMotion]) -> tuple[list[str],
     notes: list[str] = []
     for joint in recorded:
         if joint not in of_file:
-            near = difflib.get_close_matches(joint, set(of_file) - set(known), 1)
-            hint = f" (do you mean {near[0]}?)" if near else ""
-            notes.append(
-                f"{joint} is not in {chain.file.name}{hint}: left out, and its motion is not known to the others"
-            )
+            lacking = f"is not in {chain.file.name}{meant(joint, sorted({*of_file} - {*known}))}"
+            what = f"slides in {chain.file.name}" if joint in chain.slides else lacking
+            notes.append(f"{joint} {what}: left out, and its motion is not known to the others")
     notes += [f"{chain.file.name} has {what}: the loads leave this out" for what in chain.left_out]
     unrecorded = [joint for joint in of_file if joint not in recorded]
     return known, notes + [f"{joint} is not recorded: it rests at the file's zero" for joint in unrecorded]

@@ -17,7 +17,7 @@ from core.identification.coverage.excitation import excitation_of
 from core.motion.recording import LOAD_CHANNELS, Recording
 from core.robot.chain import Chain
 from core.robot.doubts import doubts
-from core.robot.motions import ArmMotion, known_joints, motions_of
+from core.robot.motions import ArmMotion, known_joints, meant, motions_of
 from core.servo.bench import Bench
 
 MOVED = 0.05
@@ -75,7 +75,7 @@ def robot_runs(chain: Chain, recordings: Sequence[Recording], joints: Sequence[s
     known, of_file = known_joints(chain, motions)
     for joint in joints:
         if joint not in known:
-            raise InputError(f"joint {joint}: no run of it; there are runs of {', '.join(known)}")
+            raise InputError(f"joint {joint}: no run of it{meant(joint, known)}; there are runs of {', '.join(known)}")
     doubtful = doubts(chain, motions, known)
     loaded = _with_loads(chain, motions, known)
     still = [joint for joint in known if max(np.ptp(run.position) for run in loaded[joint]) < MOVED]

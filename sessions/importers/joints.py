@@ -12,8 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from core.base.errors import InputError
+from core.base.words import counted
 from sessions.errors import shown
-from sessions.importers.columns import Column, goal_of, guess_columns, likely_unit
+from sessions.importers.columns import UNITS, Column, goal_of, guess_columns, likely_unit
 from sessions.importers.rows import QUANTITIES
 from sessions.importers.tables import Table
 
@@ -36,6 +37,11 @@ def parse_joints(text: str) -> dict[str, str]:
     return joints
 
 
+def joints_text(joints: Mapping[str, str]) -> str:
+    """Return the text that `parse_joints` parses."""
+    return ",".join(old if old == new else f"{old}={new}" for old, new in joints.items()) or ALL
+
+
 def joint_columns(
     table: Table, columns: Mapping[str, Column], joints: Mapping[str, str]
 ) -> Iterator[tuple[str, dict[str, Column]]]:
@@ -44,17 +50,27 @@ def joint_columns(
     Args:
         table: The table.
         columns: Columns by channel, PLACE in the names of those that every joint has.
-        joints: See `parse_joints`. If the table only numbers its joints, names in its order.
+        joints: See `parse_joints`. If the table only numbers its joints, names in its order; if the columns are of one
+            joint, its name.
 
     Raises:
         InputError: for joints that the table lacks.
     """
     there = _joints(table.names, [column.name for column in columns.values()])
+    if not there and len(joints) == 1:
+        yield next(iter(joints.values())), dict(columns)
+        return
     if not there:
-        raise InputError(f"--joints needs {PLACE} in the names of the joints' columns, as in position=position.{PLACE}")
+        raise InputError(
+            f"--joints needs {PLACE} in the names of the joints' columns, as in position=position.{PLACE}; "
+            "if the columns are of one joint, name it: --joints NAME"
+        )
     if not joints.keys() & there.keys() and all(name.isdigit() for name in there):
         if len(joints) != len(there):
-            raise InputError(f"the table numbers its joints, {len(there)} of them: name all in this order, in --joints")
+            given = f" ({counted(len(joints), 'name')} given)" if joints else ""
+            raise InputError(
+                f"the table numbers its joints, {len(there)} of them: name all in this order, --joints NAME,…{given}"
+            )
         joints = dict(zip(there, joints.values(), strict=True))
     wanted = joints or {name: name for name in there}
     for name in wanted:
@@ -76,8 +92,8 @@ def _joints(names: Sequence[str], columns: Sequence[str]) -> dict[str, None]:
     return found or {}
 
 
-def guess_joint_columns(table: Table) -> dict[str, Column]:
-    """Guess time, goal and position of all joints, with PLACE in their names; empty if there are not several joints."""
+def guess_joint_columns(table: Table, fewest: int = 2) -> dict[str, Column]:
+    """Guess time, goal and position of all joints, with PLACE in their names; empty if there are fewer joints."""
     columns = guess_columns(table)
     goal = goal_of(columns)
     if not {"time", goal, "position"} <= columns.keys():
@@ -86,17 +102,27 @@ def guess_joint_columns(table: Table) -> dict[str, Column]:
     edges = [place for place in range(len(name) + 1) if not name[max(place - 1, 0) : place + 1].isalnum()]
     edges = [0, *edges, *(place + 1 for place in edges), len(name)]
     texts = {name[a:b] for a in edges for b in edges if name[a:b].strip("_.[]/ ") == name[a:b] != ""}
-    best, most = "", 1
-    for text in sorted(texts, key=len):
+    if fewest == 1:  # no other joint shows where a name ends
+        texts = {text for text in texts if re.search(rf"(?<![^\W_]){re.escape(text)}(?![^\W_])", name)}
+    best, most = "", fewest - 1
+    for text in sorted(texts, key=len, reverse=fewest == 1):
         pair = [columns[channel].name.replace(text, PLACE, 1) for channel in (goal, "position")]
         words = {*re.split(r"[\W_]+", text.lower())}
-        count = len(_joints(table.names, pair)) if PLACE in pair[0] and not words & QUANTITIES else 0
+        count = len(_joints(table.names, pair)) if PLACE in pair[0] and not words & (QUANTITIES | UNITS.keys()) else 0
         if count > most:
             best, most = text, count
     if not best:
         return {}
     named = {key: replace(columns[key], name=columns[key].name.replace(best, PLACE, 1)) for key in (goal, "position")}
     return {"time": columns["time"], **_with_common_unit(table, named)}
+
+
+def guess_one_joint(table: Table) -> dict[str, Column]:
+    """Guess time, goal and position of a table of one joint, with PLACE if they name it; empty without them."""
+    columns = guess_columns(table)
+    wanted = ("time", goal_of(columns), "position")
+    plain = {channel: columns[channel] for channel in wanted} if columns.keys() >= {*wanted} else {}
+    return guess_joint_columns(table, 1) or plain
 
 
 def _with_common_unit(table: Table, columns: dict[str, Column]) -> dict[str, Column]:

@@ -38,7 +38,7 @@ from sessions.importers.columns import (
     units_of,
 )
 from sessions.importers.datasets import Dataset, calibrated
-from sessions.importers.joints import guess_joint_columns, joint_columns
+from sessions.importers.joints import guess_joint_columns, guess_one_joint, joint_columns, joints_text
 from sessions.importers.kinds import UnknownTableError
 from sessions.importers.names import FACTS, FIELD, facts_from_name, stem
 from sessions.importers.plausible import check_plausible
@@ -190,7 +190,7 @@ def read_runs(table: Table, path: Path, request: TableImport) -> list[Recording]
 
 def _of_robot(table: Table, path: Path, request: TableImport, joints: Mapping[str, str]) -> list[Recording]:
     """Read the runs of all joints; their load is computed from the robot's file when they are identified."""
-    columns = request.columns or guess_joint_columns(table)
+    columns = request.columns or guess_joint_columns(table) or guess_one_joint(table)
     if not columns:
         raise unknown_table(table)
     if stated := [fact for fact in request.facts if FACTS[fact] == "bench"]:
@@ -404,6 +404,9 @@ def suggested_command(
         known.pop("servo")
         known.setdefault("supply_voltage", "V")
     in_name = FIELD.findall(pattern)
+    if request.joints is not None:
+        known = {fact: value for fact, value in known.items() if fact not in NO_PENDULUM}
+        error.rows_option = {**error.rows_option, "joints": joints_text(request.joints)}
     options = {"columns": ",".join(entries), **{key.replace("_", "-"): text for key, text in error.rows_option.items()}}
     options |= {fact.replace("_", "-"): str(value) for fact, value in known.items() if fact not in in_name}
     if pattern:

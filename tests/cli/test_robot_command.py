@@ -87,6 +87,8 @@ def test_what_is_found_moves_each_joint_as_measured(place, result, capsys):
     assert one["joints"] == {"lift": data["joints"]["lift"]}
     refused = output_of(capsys, "robot", "evaluate", result, place / "lab", "--joints", "pan", status=1).err
     assert refused.endswith("no model of pan; there are lift, elbow\n")
+    refused = output_of(capsys, "robot", "evaluate", result, place / "lab", "--joints", "Lift", status=1).err
+    assert refused.endswith("no model of Lift (do you mean lift?); there are lift, elbow\n")
 
 
 def test_each_joint_has_a_report(place, result, capsys):

@@ -10,6 +10,7 @@ from sessions import Session, import_paths
 from sessions.importers import TableImport, UnknownTableError
 from sessions.importers.columns import columns_text, parse_columns
 from sessions.importers.joints import guess_joint_columns, parse_joints
+from sessions.importers.table_runs import suggested_command
 from sessions.importers.tables import ArrayTable, open_table
 
 FACTS = {"servo": "sts3215", "kp": 16.0, "supply_voltage": 12.0}
@@ -112,10 +113,52 @@ def test_a_table_of_one_servo_has_no_joints(tmp_path):
         path, np.column_stack([TIME, GOAL[:, 0], POSITION[:, 0]]), delimiter=",", header="t,goal,pos", comments=""
     )
     assert guess_joint_columns(open_table(path.read_bytes(), ".csv")) == {}
-    with pytest.raises(UnknownTableError, match="with the columns t, goal, pos"):
+    with pytest.raises(InputError, match=r"if the columns are of one joint, name it: --joints NAME"):
         runs_of(path, tmp_path / "lab")
     with pytest.raises(InputError, match=r"--joints needs \{joint\} in the names of the joints' columns"):
         runs_of(path, tmp_path / "lab", columns="time=t,goal=goal,position=pos")
+
+
+@pytest.mark.parametrize(
+    ("goal", "position", "joints"),
+    [
+        ("goal", "pos", "lift"),
+        ("goal_rad", "pos_rad", "lift"),
+        ("goal.lift", "position.lift", "all"),
+        ("goal.Pitch", "position.Pitch", "Pitch=lift"),
+    ],
+)
+def test_a_table_of_one_joint_is_named_or_names_itself(tmp_path, goal, position, joints):
+    path = tmp_path / "one.csv"
+    np.savetxt(
+        path,
+        np.column_stack([TIME, GOAL[:, 0], POSITION[:, 0]]),
+        delimiter=",",
+        header=f"t,{goal},{position}",
+        comments="",
+    )
+    check(runs_of(path, tmp_path / "lab", joints), ["lift"], "one")
+    columns = f"time=t,goal={goal},position={position}"
+    check(runs_of(path, tmp_path / "more", "lift", columns), ["lift"], "one")
+
+
+def test_an_archive_of_one_column_takes_the_name_of_its_joint(tmp_path):
+    path = tmp_path / "one.npz"
+    np.savez(path, time=TIME, goal=GOAL[:, :1], position=POSITION[:, :1])
+    check(runs_of(path, tmp_path / "lab", "lift"), ["lift"], "one")
+    with pytest.raises(InputError, match=r"1 of them: name all in this order, --joints NAME,… \(2 names given\)$"):
+        runs_of(path, tmp_path / "none", "pan,lift")
+
+
+def test_the_command_that_is_suggested_for_joints_has_no_pendulum(tmp_path):
+    path = tmp_path / "odd.csv"
+    np.savetxt(path, np.column_stack([TIME, GOAL]), delimiter=",", header="t,x,y,z", comments="")
+    request = TableImport(facts=FACTS, joints=parse_joints("Pitch=lift,pan"))
+    with pytest.raises(UnknownTableError) as refused:
+        import_paths([path], tmp_path / "lab", tables=request)
+    words = suggested_command(refused.value, [path], request)
+    assert "--joints Pitch=lift,pan" in words
+    assert "mass" not in words
 
 
 def test_a_table_of_several_joints_says_how_to_import_all(tmp_path):
@@ -127,6 +170,8 @@ def test_joints_at_rest_are_no_repetitions_of_each_other(tmp_path):
     path = tmp_path / "swing.npz"
     np.savez(path, time=TIME, goal=np.zeros((200, 3)), position=np.zeros((200, 3)), joints=np.array(NAMES))
     assert len(runs_of(path, tmp_path / "lab")) == 3
+    session = Session.open(tmp_path / "lab")
+    assert session.selection(session.runs()).equal == ()
     assert runs_of(path, tmp_path / "lab") == []  # imported before
 
 

@@ -11,6 +11,7 @@ from core.identification.evaluate import evaluate
 from core.identification.runs.split import split_recordings
 from core.motion.recording import JOINT
 from core.motion.simulation import simulate_recording
+from core.servo.catalogue import load_servo
 from core.servo.shipped import load_model
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
@@ -141,6 +142,20 @@ def test_joints_of_one_side_only_are_named(chain, runs):
         robot_runs(chain, renamed(runs, dict(zip(NAMES, "ABC", strict=True))))
 
 
+def test_a_recorded_joint_that_slides_or_has_no_name_is_named(tmp_path, runs):
+    slide = ARM.replace('name="elbow" axis', 'name="elbow" type="slide" axis').replace('name="pan" ', "")
+    (tmp_path / "arm.xml").write_text(slide)
+    assert robot_runs(Chain(tmp_path / "arm.xml"), runs, ["lift"]).notes == (
+        "pan is not in arm.xml: left out, and its motion is not known to the others",
+        "elbow slides in arm.xml: left out, and its motion is not known to the others",
+        "arm.xml has sliding joints: the loads leave this out",
+        "arm.xml has hinges without a name: the loads leave this out",
+    )
+    (tmp_path / "arm.xml").write_text(slide.replace('name="lift" ', ""))
+    with pytest.raises(InputError, match="the robot has no hinge with a name"):
+        Chain(tmp_path / "arm.xml")
+
+
 def test_a_joint_that_hardly_moves_is_skipped(chain, runs):
     still = [*scaled(runs, 0.01, ["pan"])]
     found = robot_runs(chain, still)
@@ -151,6 +166,8 @@ def test_a_joint_that_hardly_moves_is_skipped(chain, runs):
         robot_runs(chain, still, ["pan"])
     with pytest.raises(InputError, match="joint wrist: no run of it; there are runs of pan, lift, elbow"):
         robot_runs(chain, runs, ["wrist"])
+    with pytest.raises(InputError, match=r"joint Lift: no run of it \(do you mean lift\?\); there are"):
+        robot_runs(chain, runs, ["Lift"])
 
 
 def test_degrees_read_as_radians_are_named(chain, runs):
@@ -163,6 +180,16 @@ def test_degrees_read_as_radians_are_named(chain, runs):
 def test_radians_read_as_degrees_are_named(chain, runs):
     with pytest.raises(InputError, match="radians were read as degrees; import them again without deg"):
         robot_runs(chain, scaled(runs, 1.0 / DEGREES))
+
+
+def test_smooth_angles_may_change_by_any_step(chain, runs):
+    """Also by the encoder's step as it would be in degrees, which no span of a joint fits."""
+    step = load_servo("sts3215").encoder_step / DEGREES
+    moved = [
+        replace(run, channels={**run.channels, "position": run.position + step * (np.arange(run.samples) % 2)})
+        for run in runs
+    ]
+    assert robot_runs(chain, moved).warnings == ()
 
 
 @pytest.mark.parametrize("joint", ["lift", "elbow"])

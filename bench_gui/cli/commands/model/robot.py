@@ -229,12 +229,14 @@ def _kept(session: str) -> Path:
 
 def _known(arguments: argparse.Namespace) -> RobotModel:
     """Return the models of the result; the joints asked for are all of them by default."""
+    from core.robot.motions import meant
     from sessions.results.robot import read_robot
 
     known = read_robot(Path(arguments.result))
     arguments.joints = arguments.joints or list(known.joints)
     if unknown := [joint for joint in arguments.joints if joint not in known.joints]:
-        raise InputError(f"{arguments.result}: no model of {unknown[0]}; there are {', '.join(known.joints)}")
+        hint = meant(unknown[0], list(known.joints))
+        raise InputError(f"{arguments.result}: no model of {unknown[0]}{hint}; there are {', '.join(known.joints)}")
     return known
 
 
