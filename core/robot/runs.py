@@ -105,11 +105,11 @@ def _with_loads(chain: Chain, motions: Sequence[ArmMotion], joints: Sequence[str
         for joint, load in zip(joints, loads, strict=True):
             run, names = motion.runs[joint], [channel.name for channel in LOAD_CHANNELS]
             channels = {**run.channels, **dict(zip(names, np.ascontiguousarray(load.T), strict=True))}
-            found[joint].append(replace(run, channels=channels, bench=_bench(load)))
+            found[joint].append(replace(run, channels=channels, bench=bench_of(load)))
     return {joint: tuple(runs) for joint, runs in found.items()}
 
 
-def _bench(load: Array) -> Bench:
+def bench_of(load: Array) -> Bench:
     """Return a pendulum of the same size as a load (n, 4), for what is estimated without a simulation."""
     return Bench(
         mass=0.0,

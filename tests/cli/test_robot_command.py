@@ -231,6 +231,21 @@ def test_the_whole_robot_moves_as_its_joints_and_is_exported(place, result, caps
     assert "exists and differs" in again
 
 
+def test_the_next_motions_are_printed_and_written(place, result, capsys, tmp_path):
+    words = ["robot", "next", place / "lab", "--result", result, "--joints", "lift", "--count", "2"]
+    told = output_of(capsys, *words, "--range", "lift=-40:40", "-o", tmp_path / "goals").out
+    assert told.splitlines()[0].startswith("joint  motion")
+    assert "joints: pan, lift, elbow; the others hold a pose" in told
+    data = np.genfromtxt(tmp_path / "goals/lift_2.csv", delimiter=",", names=True, deletechars="")
+    assert data.dtype.names == ("time", "goal.pan", "goal.elbow", "goal.lift")
+    assert np.ptp(data["goal.pan"]) == 0.0
+    assert 0.5 < np.abs(np.degrees(data["goal.lift"])).max() < 40.0
+    found = json.loads(output_of(capsys, *words, "--json").out)["joints"]["lift"]
+    assert len(found["proposals"]) == 2
+    words = ["robot", "next", place / "lab", "--urdf", place / "arm.xml", "--joints", "lift", "--count", "1"]
+    assert "not determined so far" in output_of(capsys, *words).out
+
+
 def test_the_file_of_a_robot_is_taken_from_its_sessions_folder(place, capsys, tmp_path):
     words = ["robot", "identify", place / "lab", "--joints", "lift", *FIT, "-o", tmp_path / "result"]
     refused = output_of(capsys, *words, status=1).err

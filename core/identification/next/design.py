@@ -23,7 +23,7 @@ from core.base.arrays import Array
 from core.base.errors import IdentificationError
 from core.identification.evidence.model import NORMAL_95
 from core.identification.evidence.sensitivity import Sensitivity, correlation_length, sensitivity
-from core.identification.next.proposal import Narrowing, NextRecordings, Proposal, candidate_cells
+from core.identification.next.proposal import Benefit, Narrowing, NextRecordings, Proposal, candidate_cells
 from core.identification.search.objective import available_threads
 from core.identification.search.steps import one_blas_thread
 from core.motion.recording import Recording
@@ -35,7 +35,7 @@ from core.servo.model import ServoModel
 from core.servo.settings import ServoSettings
 from core.servo.terms import Supply
 
-__all__ = ["OBJECTIVES", "candidate_cells", "next_best", "next_recordings"]
+__all__ = ["OBJECTIVES", "best_of", "candidate_cells", "next_best", "next_recordings"]
 
 OBJECTIVES = ("volume", "widths")
 """Quantity that a choice minimises: the joint interval's volume, or the product of the parameters' half widths."""
@@ -96,7 +96,6 @@ def next_recordings(
     )
 
 
-@one_blas_thread()
 def next_best(
     model: ServoModel,
     recordings: Sequence[Recording],
@@ -138,20 +137,9 @@ def next_best(
         IdentificationError: There are no cells to choose from, every parameter is frozen, or the recordings are of
             another servo.
     """
-    if objective not in OBJECTIVES:
-        raise IdentificationError(f"no objective {objective!r}; there are {', '.join(OBJECTIVES)}")
-    if count < 1 or members < 1:
-        raise IdentificationError("choose at least one recording, with at least one parameter vector")
     if not cells:
         raise IdentificationError("no recording to choose from: name other masses, lengths, gains or trajectories")
-    model.require_goal_angles("the search for the next recordings")
-    if not model.parameters.free:
-        raise IdentificationError(
-            f"every parameter of {model.title} is frozen; free one to find recordings that determine it"
-        )
-    others = sorted({r.settings.servo for r in recordings} - {model.servo})
-    if others:
-        raise IdentificationError(f"these are recordings of {', '.join(others)}, the model is of {model.servo}")
+    _require(model, recordings, objective, count, members)
     last = recordings[-1] if recordings else None
     bench = bench or (last.bench if last else Bench(mass=cells[0].mass, length=cells[0].length))
     settings = settings or (last.settings if last else model.default_settings())
@@ -160,12 +148,78 @@ def next_best(
         commands(make_trajectory(c.trajectory, duration), c.bench(bench), replace(settings, kp=c.kp), sampling)
         for c in cells
     ]
+    chosen = best_of(
+        model,
+        recordings,
+        runs,
+        count,
+        objective=objective,
+        members=members,
+        seed=seed,
+        dt=dt,
+        supply=supply,
+        threads=threads,
+        on_run=on_run,
+    )
+    return tuple(Proposal(cell=cells[k], nats=one.nats, narrowings=one.narrowings) for k, one in chosen)
+
+
+@one_blas_thread()
+def best_of(
+    model: ServoModel,
+    recordings: Sequence[Recording],
+    runs: Sequence[Recording],
+    count: int,
+    *,
+    objective: str = "volume",
+    members: int = MEMBERS,
+    seed: int = 0,
+    dt: float | None = None,
+    supply: Supply = "logged",
+    threads: int | None = None,
+    on_run: Callable[[float], object] = lambda done: None,
+) -> list[tuple[int, Benefit]]:
+    """Return the planned runs that help most by index, the best first, each with what it adds to those before it.
+
+    Args:
+        model: As for `next_best`, like the options.
+        recordings: Existing recordings.
+        runs: Planned ones, see `commands`.
+        count: Number of runs to return.
+        objective: One of OBJECTIVES.
+        members: Number of parameter vectors over which the gain is averaged.
+        seed: Random seed of the draws.
+        dt: Sampling interval of the recordings [s], see `Batch`.
+        supply: Supply voltage, see `core.motion.supply.supply_of`.
+        threads: Number of threads. None: all processors.
+        on_run: Called with the share of the planned runs that is simulated, 0 to 1.
+
+    Raises:
+        IdentificationError: Every parameter is frozen, or the recordings are of another servo.
+    """
+    _require(model, recordings, objective, count, members)
     threads = available_threads() if threads is None else max(1, threads)
     known = _known(model, recordings, runs[0], dt, supply, threads)
     ensemble = [model, *known.draws(members - 1, seed)]
     base = np.array([known.information(member) for member in ensemble])
     offered = _informations(ensemble, runs, known.variance, threads, on_run)
-    return _greedy(known.found, cells, base, offered, min(count, len(cells)), objective)
+    return _greedy(known.found, base, offered, min(count, len(runs)), objective)
+
+
+def _require(model: ServoModel, recordings: Sequence[Recording], objective: str, count: int, members: int) -> None:
+    """Raise IdentificationError for a choice that cannot be made."""
+    if objective not in OBJECTIVES:
+        raise IdentificationError(f"no objective {objective!r}; there are {', '.join(OBJECTIVES)}")
+    if count < 1 or members < 1:
+        raise IdentificationError("choose at least one recording, with at least one parameter vector")
+    model.require_goal_angles("the search for the next recordings")
+    if not model.parameters.free:
+        raise IdentificationError(
+            f"every parameter of {model.title} is frozen; free one to find recordings that determine it"
+        )
+    others = sorted({r.settings.servo for r in recordings} - {model.servo})
+    if others:
+        raise IdentificationError(f"these are recordings of {', '.join(others)}, the model is of {model.servo}")
 
 
 def commands(trajectory: Trajectory, bench: Bench, settings: ServoSettings, dt: float) -> Recording:
@@ -289,11 +343,9 @@ def _information(found: Sensitivity) -> Array:
     return found.jacobian.T @ found.jacobian
 
 
-def _greedy(
-    found: Sensitivity, cells: Sequence[Cell], base: Array, offered: Array, count: int, objective: str
-) -> tuple[Proposal, ...]:
-    left = list(range(len(cells)))
-    chosen: list[Proposal] = []
+def _greedy(found: Sensitivity, base: Array, offered: Array, count: int, objective: str) -> list[tuple[int, Benefit]]:
+    left = list(range(offered.shape[1]))
+    chosen: list[tuple[int, Benefit]] = []
     for _ in range(count):
         after = base[:, None] + offered[:, left]
         nats = 0.5 * (np.linalg.slogdet(after)[1] - np.linalg.slogdet(base)[1][:, None]).mean(axis=0)
@@ -306,10 +358,10 @@ def _greedy(
             )
             for p, w, b, a in zip(found.parameters, found.widths.tolist(), before, narrower[best], strict=True)
         )
-        chosen.append(Proposal(cell=cells[left[best]], nats=float(nats[best]), narrowings=narrowings))
+        chosen.append((left[best], Benefit(nats=float(nats[best]), narrowings=narrowings)))
         base = after[:, best]
         del left[best]
-    return tuple(chosen)
+    return chosen
 
 
 def _half_widths(information: Array) -> Array:

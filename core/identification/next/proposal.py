@@ -63,10 +63,9 @@ class Narrowing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Proposal:
-    """Recording to make, and its benefit after those proposed before it."""
+class Benefit:
+    """Expected effect of one recording, after those proposed before it."""
 
-    cell: Cell
     nats: float
     """Expected information gain [nat]: logarithm of the factor by which the joint interval's volume shrinks."""
     narrowings: tuple[Narrowing, ...]
@@ -101,6 +100,13 @@ class Proposal:
         text = "; ".join(verb.format(listed(symbols)) for verb, symbols in groups.items())
         head, interval, tail = text.partition(INTERVAL)
         return head + interval + tail.replace(INTERVAL, "that of")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposal(Benefit):
+    """Recording to make, and its benefit."""
+
+    cell: Cell
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""

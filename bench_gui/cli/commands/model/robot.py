@@ -14,9 +14,9 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from bench_gui.cli.arguments import add_recordings, add_task, comma_list
+from bench_gui.cli.arguments import add_recordings, add_task, comma_list, positive_int
 from bench_gui.cli.commands.model.identify import add_fit, request_from
 from bench_gui.cli.session_runs import recordings_from
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, milliradians, print_json, print_table
@@ -29,6 +29,7 @@ from core.servo.terms import RICHEST
 if TYPE_CHECKING:
     from core.identification.evaluate import Evaluation
     from core.identification.identify import Progress
+    from core.robot.next import NextMotions
     from core.robot.runs import RobotRuns
     from sessions import Session
     from sessions.results.identifying import Watch
@@ -44,6 +45,7 @@ examples:
   bench import motions/ --joints all --servo sts3215 --kp 16 -o arm
   bench robot identify arm --urdf so101.urdf -o result
   bench robot evaluate result arm --whole
+  bench robot next arm --urdf so101.urdf --result result -o planned
   bench robot export result --to mujoco-hook -o exported"""
 
 
@@ -52,9 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True)
     identify = add_task(tasks, "identify", "identify the servo of each joint")
     add_recordings(identify)
-    identify.add_argument(
-        "--urdf", metavar="FILE", help=f"the robot, URDF or MJCF (default: {OR_KEPT} in the session's folder)"
-    )
+    _add_kept_robot(identify)
     _add_joints(identify)
     # A robot has one gain for each joint, which determines few values: the others stay near the servo's model.
     add_fit(identify, models=(RICHEST,), trials=2000, prior=20.0, contact="elastoplastic_rational")
@@ -77,6 +77,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(evaluate)
     evaluate.set_defaults(run_task=_evaluate)
 
+    _add_next(tasks)
+
     report = add_task(tasks, "report", "write the HTML report of each joint")
     _add_result(report)
     report.set_defaults(run_task=_report)
@@ -91,10 +93,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     export.set_defaults(run_task=_export)
 
 
+def _add_next(tasks: Any) -> None:
+    following = add_task(tasks, "next", "suggest the motions that would help most")
+    add_recordings(following)
+    _add_kept_robot(following)
+    _add_joints(following)
+    following.add_argument(
+        "--result", metavar="RESULT", help="folder of bench robot identify (default: the servo's shipped model)"
+    )
+    following.add_argument(
+        "--count",
+        type=positive_int,
+        default=3,
+        metavar="N",
+        help="number of motions of each joint (default: %(default)s)",
+    )
+    following.add_argument(
+        "--range",
+        action="append",
+        default=[],
+        metavar="JOINT=LOW:HIGH",
+        help="range in degrees in which a joint may move (default: that of the motions)",
+    )
+    following.add_argument("-o", "--output", metavar="DIR", help="folder for the goals of each motion, as CSV files")
+    add_json(following)
+    following.set_defaults(run_task=_next)
+
+
 def _add_result(parser: argparse.ArgumentParser) -> None:
     """Add a result and the motions to use with it."""
     _add_robot(parser)
     add_recordings(parser)
+
+
+def _add_kept_robot(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--urdf", metavar="FILE", help=f"the robot, URDF or MJCF (default: {OR_KEPT} in the session's folder)"
+    )
 
 
 def _add_robot(parser: argparse.ArgumentParser) -> None:
@@ -217,6 +252,75 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     print(f"{counted(len(runs.motions), 'motion')}, the other joints as measured")
     if whole:
         print(f"whole robot: {', '.join(next(iter(whole.values())))}, all joints of the table simulated at once")
+
+
+def _next(arguments: argparse.Namespace) -> None:
+    from core.robot.chain import Chain
+    from core.robot.next import next_motions, parse_range
+    from core.servo.shipped import load_model, shipped_models
+    from sessions import Session
+    from sessions.results.robot import read_robot
+
+    ranges = dict(map(parse_range, arguments.range))
+    known = None if arguments.result is None else read_robot(Path(arguments.result))
+    robot = Path(arguments.urdf or (_kept(arguments.session) if known is None else known.file))
+    if known is not None:
+        arguments.joints = arguments.joints or list(known.joints)
+    runs = _runs(arguments, Session.open(arguments.session), robot)
+    found: dict[str, NextMotions] = {}
+    for joint, recordings in runs.joints.items():
+        servo = recordings[0].settings.servo
+        if known is None and RICHEST not in shipped_models(servo):
+            raise InputError(f"{servo} has no shipped model: identify the joints, and give --result RESULT")
+        model = load_model(servo, RICHEST) if known is None else known.model(joint)
+        found[joint] = next_motions(
+            model, Chain(robot), runs, joint, arguments.count, ranges, threads=arguments.threads
+        )
+    written = [] if arguments.output is None else _write_goals(found, Path(arguments.output))
+    if arguments.json:
+        print_json({"joints": {joint: each.to_json() for joint, each in found.items()}, "files": written})
+        return
+    print_table(
+        ["joint", "motion", "kp", "other joints/deg", "volume", "effect"],
+        [
+            [
+                joint,
+                motion.kind,
+                motion.run.settings.kp,
+                " ".join(f"{math.degrees(angle):.0f}" for angle in motion.pose.values()),
+                f"÷ {benefit.factor:.2g}",
+                benefit.words,
+            ]
+            for joint, each in found.items()
+            for motion, benefit in each.proposals
+        ],
+    )
+    for joint, each in found.items():
+        if each.undetermined:
+            left = f"; not narrowed by these motions: {', '.join(each.left_open)}" if each.left_open else ""
+            print(f"{joint}: not determined so far: {', '.join(each.undetermined)}{left}")
+    held = {name for each in found.values() for motion, _ in each.proposals for name in motion.goals}
+    print(f"joints: {', '.join(name for name in runs.motions[0].runs if name in held)}; the others hold a pose")
+    for file in written:
+        print(file)
+
+
+def _write_goals(found: Mapping[str, NextMotions], folder: Path) -> list[str]:
+    """Write the goals of each proposed motion as CSV and return the files."""
+    import numpy as np
+
+    from sessions.results.robot import joint_folder
+
+    folder.mkdir(parents=True, exist_ok=True)
+    files: list[str] = []
+    for joint, each in found.items():
+        for number, (motion, _) in enumerate(each.proposals, 1):
+            goals, file = motion.goals, folder / f"{joint_folder(joint)}_{number}.csv"
+            head = ",".join(["time", *(f"goal.{name}" for name in goals)])
+            rows = np.column_stack([motion.run.time, *goals.values()])
+            np.savetxt(file, rows, delimiter=",", header=head, comments="", fmt="%.6g")
+            files.append(str(file))
+    return files
 
 
 def _kept(session: str) -> Path:
