@@ -362,7 +362,7 @@ def _finer_step(model: ServoModel, request: IdentificationRequest) -> str:
     if not model.leapfrog:
         return "identify with the leapfrog integrator, which is of second order"
     if request.substeps is not None:
-        return "leave the substeps automatic, so that the fit takes as many as it needs"
+        return "leave the substeps automatic, so that the fit takes as many as it needs, or state more"
     return f"identify with {2 * model.substeps} substeps or more"
 
 

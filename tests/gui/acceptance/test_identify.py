@@ -95,7 +95,7 @@ def test_result(person, session):
     assert values.data(values.index(place, NOTE_COLUMN)).endswith(", at its lower bound")
     note = values.cell_at(place, NOTE_COLUMN).tip
     assert "lower bound" in note
-    assert "check mass and length" in note
+    assert "check the load" in note
     assert any("lower bound" in text for text in row.evidence.warnings)
     assert "lower bound" in view.evidence.warnings.text.text()
     warnings = person.controller.fitting.result.answers[row.model.friction].warnings
