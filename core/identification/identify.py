@@ -98,8 +98,13 @@ def identify(
     )
     tried: tuple[ModelResult, ...] = ()
     reasons: dict[str, str] = {}
+    if request.command_path_if_better:
+        trial, reasons["command_path_choice"] = _command_path_tried(asked, recordings, split, searches)
+        if trial.stopped:
+            return _stopped(trial, known)
+        request, tried = trial.request, trial.results
 
-    def fits() -> Identification:
+    def fits(request: IdentificationRequest, tried: Sequence[ModelResult]) -> Identification:
         job = searches(request, train, validation, reasons=reasons)
         results: list[ModelResult] = []
         for friction in request.models:
@@ -109,22 +114,31 @@ def identify(
             on_result(results[-1])
         return Identification(job.request, split, best_of_each([*results, *tried]), stopped=False)
 
-    if request.command_path_if_better:
-        trial, reasons["command_path_choice"] = _command_path_tried(asked, recordings, split, searches)
-        if trial.stopped:
-            return _stopped(trial, known)
-        request, tried = trial.request, trial.results
     if request.contact != AUTOMATIC:
-        return fits()
-    found = None if tried else fits()
+        return fits(request, tried)
+    return _with_chosen_contact(request, train, tried, reasons, fits)
+
+
+def _with_chosen_contact(
+    request: IdentificationRequest,
+    train: Sequence[Recording],
+    tried: Sequence[ModelResult],
+    reasons: dict[str, str],
+    fits: Callable[[IdentificationRequest, Sequence[ModelResult]], Identification],
+) -> Identification:
+    """Fit the models with the contact that the runs choose; `reasons` receives why."""
+    found = None if tried else fits(request, ())
     if found is not None and found.stopped:
         return found
     richest = [*tried, *(found.results if found else ())][-1]
     contact, reasons["contact_choice"] = contact_choice(request, richest, train)
     request = replace(request, contact=contact)
     if contact != "rigid":
-        tried, found = (), None
-    found = fits() if found is None else replace(found, request=request)
+        found = fits(request, ())
+    elif found is None:
+        found = fits(request, tried)
+    else:
+        found = replace(found, request=replace(found.request, contact=contact))
     return found.with_provenance(reasons)
 
 
