@@ -27,8 +27,8 @@ OPEN, SHORTED, PARTLY, UNKNOWN = "open", "shorted", "partly braking", "not deter
 
 BRAKING_MARGIN = 0.05
 """Distance from 0 or 1 within which a 95 % interval of β means open or shorted."""
-REPORTED_ANGLE, REPORTED_SUPPLY = math.radians(0.3), 0.1
-"""Smallest offsets of a run that are reported [rad, V]."""
+REPORTED_ANGLE, REPORTED_SUPPLY, REPORTED_DELAY = math.radians(0.3), 0.1, 0.004
+"""Smallest offsets of a run that are reported [rad, V, s]."""
 MOST_APART = 0.5
 """Largest share of the runs that can differ from the others."""
 
@@ -176,6 +176,9 @@ class RunOffset:
     supply: float
     """Difference of the supply from the stated or measured voltage [V]."""
     supply_error: float
+    delay: float = 0.0
+    """Time by which commands took effect later than in the mean of the runs [s]."""
+    delay_error: float = 0.0
 
     @property
     def text(self) -> str:
@@ -185,6 +188,11 @@ class RunOffset:
             found.append(f"the zero is {math.degrees(self.angle):+.1f}° off (set it again)")
         if abs(self.supply) > max(NORMAL_95 * self.supply_error, REPORTED_SUPPLY):
             found.append(f"the supply was {self.supply:+.2g} V off (measure it)")
+        if abs(self.delay) > max(NORMAL_95 * self.delay_error, REPORTED_DELAY):
+            when = "later" if self.delay > 0.0 else "earlier"
+            found.append(
+                f"commands took effect {1e3 * abs(self.delay):.0f} ms {when} than usual (check its time stamps)"
+            )
         return f"in run {self.id} {' and '.join(found)}" if found else ""
 
 
@@ -254,8 +262,8 @@ class Evidence:
         if len(apart) <= MOST_APART * len(self.offsets):
             return [offset.text for offset in apart]
         return [
-            f"{len(apart)} of {len(self.offsets)} runs fit the model better with another angle or supply, so many "
-            "that the model probably lacks physics: look at the residuals, and identify without offsets of runs"
+            f"{len(apart)} of {len(self.offsets)} runs fit the model better with another angle, supply or delay, so "
+            "many that the model probably lacks physics: look at the residuals, and identify without offsets of runs"
         ]
 
     def about(self, name: str) -> str:

@@ -193,13 +193,26 @@ class Batch:
         cut._velocity = self._smoothed_velocity()
         return cut
 
-    def shifted(self, angles: Array, supplies: Array) -> Batch:
-        """Return these runs with each load turned by an angle [rad] and each supply raised [V], (runs,) each."""
+    def shifted(self, angles: Array, supplies: Array, delays: Array) -> Batch:
+        """Return these runs with each load turned, each supply raised and each command delayed.
+
+        A run whose commands arrive later shows the same motion later, except for its beginning.
+
+        Args:
+            angles: Angles [rad], (runs,).
+            supplies: Voltages [V], (runs,).
+            delays: Times [s], (runs,).
+        """
         moved = copy.copy(self)
         moved._setups, moved._supply = self._setups.copy(), self._supply.copy()
+        moved._position, moved._velocity = self._position.copy(), self._velocity.copy()
         moved._setups[:, Setup.ANGLE_OFFSET] += angles
-        for first, samples, n, rise in zip(self._first_step, self.samples, self._substeps, supplies, strict=True):
-            moved._supply[first : first + samples * n] += rise
+        for run, samples in enumerate(self.samples.tolist()):
+            first, steps = self._first_step[run], samples * self._substeps[run]
+            moved._supply[first : first + steps] += supplies[run]
+            part, place = slice(self._first[run], self._first[run] + samples), np.arange(samples, dtype=np.float64)
+            for signal in (moved._position, moved._velocity):
+                signal[part] = np.interp(place + delays[run] / self.steps[run], place, signal[part])
         return moved
 
     def _smoothed_velocity(self) -> Array:

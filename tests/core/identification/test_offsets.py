@@ -20,8 +20,8 @@ from core.servo.model import ServoModel, build_model
 from tests.core.conftest import recorded
 
 SERVO = "mx106"
-TURNED, SAGGING = 0.03, -0.6
-"""Of one run each [rad, V]."""
+TURNED, SAGGING, LATE = 0.03, -0.6, 0.01
+"""Of one run each [rad, V, s]."""
 
 
 @functools.cache
@@ -37,6 +37,13 @@ def record(bench: Bench, supply: float, trajectory: str, name: str) -> Recording
     return replace(made, bench=replace(bench, angle_offset=0.0), settings=truth().default_settings(8.0))
 
 
+def delayed(run: Recording) -> Recording:
+    """The same motion, logged as if the goals had been sent earlier."""
+    whole = round(LATE / float(run.time[1] - run.time[0]))
+    goal = np.append(run.goal_position[whole:], np.full(whole, run.goal_position[-1]))
+    return replace(run, channels={**run.channels, "goal_position": goal})
+
+
 @functools.cache
 def recordings() -> tuple[Recording, ...]:
     bench = Bench(mass=1.0, length=0.15)
@@ -46,6 +53,7 @@ def recordings() -> tuple[Recording, ...]:
         record(replace(bench, angle_offset=TURNED), 0.0, "sin_sin", "turned"),
         record(bench, SAGGING, "sin_time_square", "sagging"),
         record(bench, 0.0, "sin_time_square", "square"),
+        delayed(record(bench, 0.0, "sin_sin", "late")),
     )
 
 
@@ -82,13 +90,15 @@ def test_each_run_is_given_its_own() -> None:
     found = {offset.id: offset for offset in fitted(True).evidence.offsets}
     assert found["turned"].angle - found["sound"].angle == pytest.approx(TURNED, abs=4e-3)
     assert found["sagging"].supply - found["square"].supply == pytest.approx(SAGGING, abs=0.15)
+    assert found["late"].delay - found["sound"].delay == pytest.approx(LATE, abs=1e-3)
     assert abs(found["turned"].angle_error) < 5e-3
 
 
 def test_warnings_name_the_runs_and_the_remedy() -> None:
     texts = [text for text in fitted(True).evidence.warnings if text.startswith("in run ")]
-    assert any(text.startswith("in run turned") and "set the zero again" in text for text in texts)
+    assert any(text.startswith("in run turned") and "set it again" in text for text in texts)
     assert any(text.startswith("in run sagging") and "measure it" in text for text in texts)
+    assert any(text.startswith("in run late") and "ms later" in text for text in texts)
     assert not any(text.startswith("in run sound") for text in texts)
     assert not fitted(False).evidence.offsets
 
@@ -97,15 +107,16 @@ def test_warnings_name_the_runs_and_the_remedy() -> None:
 def test_where_most_runs_stand_apart_the_model_is_to_blame() -> None:
     evidence = fitted(True, all_off).evidence
     assert all(offset.text for offset in evidence.offsets)
-    assert next(text for text in evidence.warnings if "another angle or supply" in text).startswith("4 of 4 runs")
+    assert next(text for text in evidence.warnings if "another angle, supply" in text).startswith("4 of 4 runs")
     assert not any(text.startswith("run ") for text in evidence.warnings)
 
 
 def test_each_number_is_reported_under_its_own_name() -> None:
-    offsets = Offsets(np.array([[0.1, 0.2], [0.3, 0.4]]), np.array([[0.5, 0.6], [0.7, 0.8]]))
+    offsets = Offsets(np.array([[0.1, 0.2, 0.01], [0.3, 0.4, 0.02]]), np.array([[0.5, 0.6, 0.03], [0.7, 0.8, 0.04]]))
     first, second = offsets.reported(SimpleNamespace(ids=("a", "b")))
-    assert first == RunOffset(id="a", angle=0.1, angle_error=0.5, supply=0.2, supply_error=0.6)
-    assert second == RunOffset(id="b", angle=0.3, angle_error=0.7, supply=0.4, supply_error=0.8)
+    late, later = {"delay": 0.01, "delay_error": 0.03}, {"delay": 0.02, "delay_error": 0.04}
+    assert first == RunOffset(id="a", angle=0.1, angle_error=0.5, supply=0.2, supply_error=0.6, **late)
+    assert second == RunOffset(id="b", angle=0.3, angle_error=0.7, supply=0.4, supply_error=0.8, **later)
 
 
 def test_they_are_kept_with_the_result() -> None:
