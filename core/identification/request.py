@@ -96,19 +96,24 @@ class IdentificationRequest(IdentificationOptions):
         object.__setattr__(self, "command_path", tuple(dict.fromkeys((*self.command_path, *given))))
 
     def _check_parameters(self) -> None:
-        known = tunable_parameters(self.servo, command_path=tuple(COMMAND_PATH), contact=self.searched_contact)
-        for what, names in (
-            ("frozen", [name for name, _ in self.frozen]),
-            ("bounded", [name for name, _, _ in self.bounds]),
-            ("started from", [name for name, _ in self.start]),
+        # A search may start from a model with any contact.
+        known, startable = (
+            tunable_parameters(self.servo, command_path=tuple(COMMAND_PATH), contact=contact)
+            for contact in (self.searched_contact, "elastoplastic")
+        )
+        for what, possible, names in (
+            ("frozen", known, [name for name, _ in self.frozen]),
+            ("bounded", known, [name for name, _, _ in self.bounds]),
+            ("started from", startable, [name for name, _ in self.start]),
         ):
             for name in names:
-                if name not in known:
-                    raise IdentificationError(f"no parameter {name!r} that can be {what}; there are {', '.join(known)}")
+                if name not in possible:
+                    there = ", ".join(possible)
+                    raise IdentificationError(f"no parameter {name!r} that can be {what}; there are {there}")
                 if names.count(name) > 1:
                     raise IdentificationError(f"{name} is {what} twice; give it once")
         for name, value in (*self.frozen, *self.start):
-            check_value(known[name], value)
+            check_value(startable[name], value)
         for name, low, high in self.bounds:
             check_bounds(known[name], low, high)
 

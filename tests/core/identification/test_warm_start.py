@@ -18,9 +18,9 @@ from core.motion.simulation import simulate_recording
 from core.servo.bench import Bench
 from core.servo.catalogue import ServoSpec, servos
 from core.servo.friction import friction_budget
-from core.servo.model import ServoModel, build_model
+from core.servo.model import ServoModel, build_model, with_contact
 from core.servo.shipped import load_model
-from core.servo.terms import FRICTION_MODELS, NEUTRAL
+from core.servo.terms import AUTOMATIC, CONTACTS, FRICTION_MODELS, NEUTRAL
 from tests.core.conftest import recorded
 
 SERVO = "mx106"
@@ -68,6 +68,19 @@ def test_a_nested_model_moves_as_it_did(source: str, target: str) -> None:
     for recording in recordings():
         known, found = (simulate_recording(model, recording).position for model in (earlier(source), lifted))
         np.testing.assert_allclose(found, known, atol=1e-9)
+
+
+@pytest.mark.parametrize("wanted", [AUTOMATIC, *CONTACTS])
+@pytest.mark.parametrize("had", CONTACTS)
+def test_a_start_may_have_another_contact(had: str, wanted: str) -> None:
+    """Everything that both have starts as it was; the rational function of the speed has no exponent."""
+    known = with_contact(earlier("m6").with_values({"alpha": 1.2}), had)
+    found = search_template(asked(models=("m6",), contact=wanted, start=start_of(known)), "m6")
+    assert found.contact == ("rigid" if wanted == AUTOMATIC else wanted)
+    shared = set(known.values) & set(found.values)
+    shared -= {"alpha"} if found.contact == "elastoplastic_rational" else set()
+    shared -= {"bristle_damping"}  # raised as far as the friction of the wanted contact needs it
+    assert {name: found.values[name] for name in shared} == {name: known.values[name] for name in shared}
 
 
 def test_a_release_delayed_with_the_goal_stays_so() -> None:
