@@ -619,7 +619,7 @@ def identify(
         dt: Time between samples [s], to which recordings are resampled. Default: that of a regular recording, else the
             median, at least 0.005 s.
         substeps: Time steps of the simulation between two samples. Default: as many as the fit needs.
-        run_offsets: Fit an offset of angle and supply voltage for each run; not with points.
+        run_offsets: Fit an offset of angle and supply voltage and a delay for each run; not with points.
         quadratic_gate: Condition for the quadratic friction of M6: "larger_torque" or "opposing" torques.
         supply: "logged" uses the measured supply voltage where the recordings have it, "header" the nominal one.
         drive_from: "duty_cycle" or "current" simulates from what was measured in place of the command, without a

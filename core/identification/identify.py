@@ -20,17 +20,14 @@ from core.identification.request import IdentificationRequest, search_template
 from core.identification.result import Identification, ModelResult, best_of_each
 from core.identification.runs.conditions import check_runs, suited
 from core.identification.runs.split import DEFAULT_RULE, Split, SplitError, split_recordings
-from core.identification.search.objective import Batch
 from core.identification.search.polish import best_end
 from core.identification.search.prior import Prior
 from core.identification.search.steps import one_blas_thread
+from core.identification.search.timestep import Simulated
 from core.identification.workload import Workload
 from core.motion.recording import Recording
-from core.servo.model import with_contact
-from core.servo.terms import AUTOMATIC, CONTACT_TITLES
-
-YIELDING = "elastoplastic_rational"
-"""Contact that an automatic one may be beside the rigid one: of those that yield, the one with the fastest step."""
+from core.servo.model import ServoModel, with_contact
+from core.servo.terms import AUTOMATIC, CONTACT_TITLES, YIELDING
 
 NOT_COMPARED = "The contact is rigid: this fit cannot be repeated with one that yields."
 
@@ -104,13 +101,16 @@ def identify(
             return _stopped(trial, known)
         request, tried = trial.request, trial.results
 
-    def fits(request: IdentificationRequest, tried: Sequence[ModelResult]) -> Identification:
+    def fits(
+        request: IdentificationRequest, tried: Sequence[ModelResult], others: Sequence[ModelResult] = ()
+    ) -> Identification:
         job = searches(request, train, validation, reasons=reasons)
         results: list[ModelResult] = []
         for friction in request.models:
             results.append(job.fit(friction, split, results))
             if job.stopped:
-                return _stopped(Identification(job.request, split, tuple(results), stopped=True), (*known, *tried))
+                found = Identification(job.request, split, tuple(results), stopped=True)
+                return _stopped(found, (*known, *tried, *others))
             on_result(results[-1])
         return Identification(job.request, split, best_of_each([*results, *tried]), stopped=False)
 
@@ -124,17 +124,17 @@ def _with_chosen_contact(
     train: Sequence[Recording],
     tried: Sequence[ModelResult],
     reasons: dict[str, str],
-    fits: Callable[[IdentificationRequest, Sequence[ModelResult]], Identification],
+    fits: Callable[..., Identification],
 ) -> Identification:
     """Fit the models with the contact that the runs choose; `reasons` receives why."""
     found = None if tried else fits(request, ())
     if found is not None and found.stopped:
         return found
-    richest = [*tried, *(found.results if found else ())][-1]
-    contact, reasons["contact_choice"] = contact_choice(request, richest, train)
+    rigid = [*tried, *(found.results if found else ())]
+    contact, reasons["contact_choice"] = contact_choice(request, rigid[-1].model, train)
     request = replace(request, contact=contact)
     if contact != "rigid":
-        found = fits(request, ())
+        found = fits(request, (), rigid)
     elif found is None:
         found = fits(request, tried)
     else:
@@ -142,27 +142,37 @@ def _with_chosen_contact(
     return found.with_provenance(reasons)
 
 
-def contact_choice(request: IdentificationRequest, rigid: ModelResult, train: Sequence[Recording]) -> tuple[str, str]:
+def contact_choice(request: IdentificationRequest, rigid: ServoModel, train: Sequence[Recording]) -> tuple[str, str]:
     """Return the contact that follows the training runs best, and the reason.
 
-    The fit with a rigid contact is polished with a rational elastoplastic one, which costs little beside a search. The
-    latter is chosen if its error is smaller, whatever the number of runs, as it is stiff if nothing yields.
+    The fit with a rigid contact is polished, and so is it with a rational elastoplastic one, which costs little beside
+    a search. The latter is chosen if its error is smaller by more than the share EQUAL, whatever the number of runs: it
+    is stiff if nothing yields.
+
+    Args:
+        request: Options of the fit.
+        rigid: Model that was fitted with a rigid contact, of these or some of these runs.
+        train: Training runs.
     """
-    model = rigid.model
-    if request.points or not (request.polish and model.leapfrog):
+    if request.points or not (request.polish and rigid.leapfrog):
         return "rigid", NOT_COMPARED
     try:
-        yielding = with_contact(model, YIELDING)
+        models = rigid, with_contact(rigid, YIELDING)
     except ModelError:
         return "rigid", NOT_COMPARED
-    prior = Prior.about(yielding, request.prior)
-    batch = Batch(yielding, train, dt=request.dt, supply=request.supply, threads=request.threads, prior=prior)
-    end, _ = best_end(batch, yielding.parameters.vector(), [], [])
-    error = float(batch.scores(end[None]).mae.mean())
-    chosen = YIELDING if error < (1.0 - EQUAL) * rigid.train_mae else "rigid"
+    errors: list[float] = []
+    for model in models:
+        how = Simulated(
+            dt=request.dt, supply=request.supply, threads=request.threads, prior=Prior.about(model, request.prior)
+        )
+        batch = how.batch(model, train)
+        end, _ = best_end(batch, model.parameters.vector(), [], [])
+        errors.append(float(batch.scores(end[None]).combined(request.metric)[0]))
+    stiff, yielding = errors
+    chosen = YIELDING if yielding < (1.0 - EQUAL) * stiff else "rigid"
     return chosen, (
-        f"The contact is {CONTACT_TITLES[chosen].lower()}: on the training runs {model.friction.upper()} errs "
-        f"{1e3 * error:.3g} mrad with a rational elastoplastic one, {1e3 * rigid.train_mae:.3g} with a rigid one."
+        f"The contact is {CONTACT_TITLES[chosen].lower()}: on the training runs {rigid.friction.upper()} errs "
+        f"{1e3 * yielding:.3g} mrad with a rational elastoplastic one, {1e3 * stiff:.3g} with a rigid one."
     )
 
 

@@ -120,8 +120,8 @@ class IdentificationOptions:
     """None: as many as the fit needs, see `core.identification.search.timestep`; one with a first-order integrator."""
     run_offsets: bool = option(
         False, title="Offsets of each run", section="Error and simulation",
-        tip="Fit an angle offset and a supply voltage offset for each run, so that the values do not absorb a "
-        "remounted horn (not with placed points)",
+        tip="Fit an angle offset, a supply voltage offset and a delay of the commands for each run, so that the values "
+        "do not absorb a remounted horn (not with placed points)",
     )  # fmt: skip
     """See `with_offsets`."""
     quadratic_gate: QuadraticGate = option(

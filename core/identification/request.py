@@ -19,7 +19,15 @@ from core.servo.catalogue import ServoSpec, load_servo
 from core.servo.friction import require_contact, require_friction_model
 from core.servo.model import MOST_SUBSTEPS, ServoModel, build_model
 from core.servo.parameters import Parameter, ParameterSet
-from core.servo.terms import AUTOMATIC, COMMAND_PATH, COMMAND_PATH_TERMS, FRICTION_MODELS, physical_limits
+from core.servo.terms import (
+    AUTOMATIC,
+    BRISTLE,
+    COMMAND_PATH,
+    COMMAND_PATH_TERMS,
+    FRICTION_MODELS,
+    YIELDING,
+    physical_limits,
+)
 
 TRIALS_PER_PARAMETER = 1000
 """Default budget: evaluations per free parameter.
@@ -90,6 +98,8 @@ class IdentificationRequest(IdentificationOptions):
             raise IdentificationError(
                 "run offsets are fitted in the polish, which does not support placed points: leave out one of the two"
             )
+        if self.contact == AUTOMATIC and any(name in BRISTLE for name, *_ in (*self.frozen, *self.bounds)):
+            object.__setattr__(self, "contact", YIELDING)
         self._check_parameters()
         # A term whose value or bounds are given stays in, whichever path is tried.
         given = [name for name, *_ in (*self.frozen, *self.bounds) if name in COMMAND_PATH]

@@ -337,8 +337,10 @@ CONTACT_TITLES = {
     "elastoplastic": "Elastoplastic",
     "elastoplastic_rational": "Elastoplastic, rational",
 }
+YIELDING = "elastoplastic_rational"
+"""Contact that an automatic one may be beside the rigid one: of those that yield, the one with the fastest step."""
 AUTOMATIC = "automatic"
-"""Contact of an identification that the runs choose, see `core.identification.choice.contact`."""
+"""Contact of an identification that the runs choose, see `core.identification.identify.contact_choice`."""
 
 
 def name_of(parameter: str) -> str:

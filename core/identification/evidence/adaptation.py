@@ -83,7 +83,7 @@ def adapted(
         IdentificationError: `first` is below 1, or no time of recording has more runs.
     """
     if first < 1:
-        raise IdentificationError(f"{first} runs show no friction; adapt to at least 1")
+        raise IdentificationError(f"cannot adapt to {first} runs; use at least 1")
     by_id = {run.id: run for run in recordings}
     dated = runs_by_value(recordings, TIME)
     known = {name for names in dated.values() for name in names}

@@ -177,7 +177,7 @@ class RunOffset:
     """Difference of the supply from the stated or measured voltage [V]."""
     supply_error: float
     delay: float = 0.0
-    """Time by which commands took effect later than in the mean of the runs [s]."""
+    """Time by which commands took effect later than in most runs [s]."""
     delay_error: float = 0.0
 
     @property

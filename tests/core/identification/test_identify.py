@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +19,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from core.base.errors import IdentificationError
 from core.identification.evaluate import discretisation_error, evaluate
 from core.identification.evidence.sensitivity import sensitivity, standard_errors
-from core.identification.identify import IdentificationRequest, Progress, identify
-from core.identification.result import Identification
+from core.identification.identify import IdentificationRequest, Progress, contact_choice, identify
+from core.identification.result import Identification, ModelResult
 from core.identification.search.polish import ALIKE
 from core.identification.search.study import JOURNAL
 from core.identification.search.timestep import INTERVAL_SHARE, SEARCH_SHARE, final_share
@@ -123,6 +124,39 @@ def test_the_contact_is_that_which_the_runs_show(stiffness: float, contact: str,
     resumed = identify(request, runs, folder=tmp_path, resume=True, on_progress=again.append)
     assert not again
     assert resumed.results[0].model.values == found.results[0].model.values
+
+
+def test_a_stop_while_the_models_are_fitted_with_another_contact_keeps_the_finished_ones() -> None:
+    request = replace(TRY_DELAY, command_path_if_better=False, command_path=(), models=("m1", "m2"))
+    rigid: list[ModelResult] = []
+    generations: list[Progress] = []
+
+    def on_progress(step: Progress) -> None:
+        if len(rigid) == 2:
+            generations.append(step)
+
+    found = identify(
+        request,
+        yielding(20.0),
+        on_progress=on_progress,
+        on_result=rigid.append,
+        should_stop=lambda: len(generations) > 0,
+    )
+    assert found.stopped
+    for result in rigid:
+        assert found[result.model.friction].is_not_worse(result)
+
+
+@pytest.mark.parametrize("subset", [False, True])
+def test_contacts_are_compared_on_the_same_runs(subset: bool) -> None:
+    """Whatever error the model has where it comes from."""
+    runs = yielding(math.inf)
+    model = truth("m1").with_values({"friction_base": 1.02 * truth("m1").values["friction_base"]})
+    request = replace(TRY_DELAY, command_path=())
+    contact, reason = contact_choice(request, model, runs[:2] if subset else runs)
+    assert contact == "rigid"
+    errors = [float(text) for text in re.findall(r"([\d.]+) (?:mrad )?with", reason)]
+    assert errors == pytest.approx([errors[1]] * 2, rel=0.02)
 
 
 @pytest.mark.parametrize(

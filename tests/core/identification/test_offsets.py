@@ -13,7 +13,8 @@ import pytest
 from core.identification.evidence.model import Evidence, RunOffset
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.result import ModelResult
-from core.identification.search.offsets import Offsets
+from core.identification.search.objective import Batch
+from core.identification.search.offsets import Offsets, with_offsets
 from core.motion.recording import Recording
 from core.servo.bench import Bench
 from core.servo.model import ServoModel, build_model
@@ -92,6 +93,14 @@ def test_each_run_is_given_its_own() -> None:
     assert found["sagging"].supply - found["square"].supply == pytest.approx(SAGGING, abs=0.15)
     assert found["late"].delay - found["sound"].delay == pytest.approx(LATE, abs=1e-3)
     assert abs(found["turned"].angle_error) < 5e-3
+
+
+def test_a_delay_of_all_runs_is_not_that_of_each() -> None:
+    """The runs of a model without a delay of its own are still compared with their commands as logged."""
+    late = tuple(delayed(run) for run in recordings()[:2])
+    batch = Batch(truth(), late, threads=1)
+    _, offsets = with_offsets(batch, truth().parameters.vector())
+    assert np.median(offsets.values[:, 2]) == pytest.approx(0.0, abs=1e-9)
 
 
 def test_warnings_name_the_runs_and_the_remedy() -> None:

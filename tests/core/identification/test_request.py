@@ -464,3 +464,10 @@ def test_a_term_with_a_given_value_or_bounds_stays_in_whichever_path_is_tried() 
     found = identify(replace(held, validation="25%", command_path_if_better=True), recordings()).results[0].model
     assert found.values["error_gain_ratio"] == 1.3
     assert 0.0 <= found.values["output_offset"] <= 0.05
+
+
+def test_a_value_of_the_bristle_asks_for_a_contact_that_yields() -> None:
+    frozen = IdentificationRequest(servo="mx106", frozen=(("bristle_stiffness", 50.0),))
+    bounded = IdentificationRequest(servo="mx106", bounds=(("bristle_damping", 0.1, 5.0),))
+    assert {frozen.contact, bounded.contact} == {"elastoplastic_rational"}
+    assert IdentificationRequest(servo="mx106", start=(("bristle_stiffness", 50.0),)).contact == "automatic"
