@@ -370,7 +370,7 @@ def test_placed_points_join_the_runs(person, session):
     assert used["count"] == 4
     out = session.parent / "by_command"
     arguments = ["--models", "m1", "--trials", "64", "--validation", view.form.settings().validation]
-    arguments += ["--points", "--no-command-path"]
+    arguments += ["--points", "--no-command-path", "--contact", "rigid"]
     assert main(["identify", str(session), *arguments, "--quiet", "-o", str(out)]) == 0
     assert (out / "m1.json").read_bytes() == (result.folder / "m1.json").read_bytes()
 
