@@ -279,6 +279,7 @@ class MainWindow(QMainWindow):
                 enabled=lambda: not library.locked,
             ),
             ActionSpec("Open the &example", library.open_example),
+            ActionSpec("Open the example of a &robot", lambda: library.open_example("example-so101")),
             ActionSpec("Open &model file…", lambda: self.compare.ask_model()),
             ActionSpec("&Start page", self.show_start, tip="Continue, open the example, or start another bench"),
         ):

@@ -25,6 +25,7 @@ from bench_gui.identify.fit.remedies import way_out
 from bench_gui.identify.fit.search_tab import SearchTab
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.identify.fit.start_part import StartPart
+from bench_gui.identify.robot.panel import RobotPanel
 from bench_gui.widgets.fields import EmptyState, button, restyle
 from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.start_button import held_by
@@ -82,11 +83,14 @@ class IdentifyView(TaskPage):
         controller.settings.keep("identification", self.form.state, self._restore, self.form.changed)
         # In a low window the page scrolls instead of being squeezed.
         self.form.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.robot = RobotPanel(controller)
         self.settings.addWidget(self.form)
+        self.settings.addWidget(self.robot.form)
         self.settings.addStretch(1)
         self.start = StartPart(controller, self.form, self._start, self._resume, self._check_coverage)
         self.start_button, self.stop_button = self.start.start_button, self.start.stop_button
         self.actions_column.addWidget(self.start)
+        self.actions_column.addWidget(self.robot.buttons)
         self.earlier = EarlierChoice(controller.fitting)
         self.propose_button: QPushButton = button(
             "Propose recordings",
@@ -145,6 +149,7 @@ class IdentifyView(TaskPage):
         self.centre.addWidget(self.problem)
         self.centre.addWidget(self.answer)
         self.centre.addWidget(self.tabs, 1)
+        self.centre.addWidget(self.robot, 1)
 
     def _connect(self) -> None:
         controller, fitting, library = self._controller, self._controller.fitting, self._controller.library
@@ -161,7 +166,7 @@ class IdentifyView(TaskPage):
         fitting.judged.connect(self._show_result)
         fitting.failed.connect(lambda problem: self._show_failure(problem, fitting.remedy))
         fitting.unfinished_changed.connect(self._enable)
-        for computation in (self.evidence.crossvalidating, self.evidence.proposing):
+        for computation in (self.evidence.crossvalidating, self.evidence.proposing, self.robot.work):
             computation.changed.connect(self._enable)
         self.answer.row_changed.connect(self._show_row)
         self.answer.export_wanted.connect(lambda: self.task_wanted.emit("Export"))
@@ -206,6 +211,7 @@ class IdentifyView(TaskPage):
             ActionSpec("Write a report…", self.answer.ask_report, enabled=card.report_button.isEnabled),
             ActionSpec("Identify with the default settings", self.form.back_to_defaults),
             *self.evidence.actions_offered(),
+            *self.robot.actions_offered(),
         ]
 
     # User actions.
@@ -335,7 +341,7 @@ class IdentifyView(TaskPage):
         self._choose_overlay()
 
     def _overlay_in_sight(self) -> bool:
-        return self.isVisible() and self.tabs.current() is self.overlay
+        return self.isVisible() and self.tabs.isVisible() and self.tabs.current() is self.overlay
 
     def _pick_run(self, run: str) -> None:
         self._overlaying.chosen = run
@@ -361,17 +367,24 @@ class IdentifyView(TaskPage):
         servo = library.main_servo()
         self.form.offer_points(sum(point.servo == servo for point in self._controller.placing.points))
         self.form.offer(library.for_fit(), servo)
+        self.robot.offer()
         self._show_what_there_is()
         self._choose_overlay()
 
     def _show_what_there_is(self) -> None:
         proposing = self.tabs.current() is self.evidence and self.evidence.shown == "proposals"
         self.show_empty(not self._controller.library.runs and not proposing)
+        of_robot = self.robot.offered
+        for part in (self.form, self.start, self.answer, self.tabs):
+            part.setVisible(not of_robot)
+        for part in (self.robot, self.robot.form, self.robot.buttons):
+            part.setVisible(of_robot)
         self._enable()
 
     def _enable(self) -> None:
         fitting, library, form = self._controller.fitting, self._controller.library, self.form
-        result, row, waits = fitting.result, self.answer.selected, self.evidence.under_way
+        result, row = fitting.result, self.answer.selected
+        waits = self.evidence.under_way or self.robot.under_way
         shown = None if fitting.active or result is None or row is None else result.answers[row.model.friction]
         step = None if shown is None else shown.step
         if step is not None and result is not None:

@@ -230,13 +230,13 @@ class Library(QObject):
 
         self._load(work)
 
-    def open_example(self) -> None:
-        """Open the user's copy of the example session."""
+    def open_example(self, name: str = "example") -> None:
+        """Open the user's copy of an example session, see `example_session`."""
 
         def work() -> Contents:
             from sessions import Session
 
-            return read_contents(Session.open(example_session()))
+            return read_contents(Session.open(example_session(name=name)))
 
         self._load(work)
 

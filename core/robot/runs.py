@@ -6,6 +6,7 @@ like one of a pendulum.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -39,6 +40,17 @@ class JointCoverage:
     """Smallest and largest torque of gravity against the joint [N·m]."""
     inertia: tuple[float, float]
     """Smallest and largest inertia [kg·m²]."""
+
+    def figures(self) -> tuple[str, ...]:
+        """Return joint, range [deg], speed [rad/s], gravity [N·m], inertia [kg·m²] and reversals as text."""
+        return (
+            self.joint,
+            f"{math.degrees(self.lowest):.0f} to {math.degrees(self.highest):.0f}",
+            f"{self.speed:.2f}",
+            " to ".join(f"{value:.2g}" for value in self.gravity),
+            " to ".join(f"{value:.2g}" for value in self.inertia),
+            str(self.reversals),
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,29 +1,38 @@
-"""Identification of a robot: a folder for each joint, as of a servo on the bench, and `robot.json` about all."""
+"""Identification of a robot: a folder for each joint, as of a servo on the bench, and `robot.json` about all.
+
+Reading a result does not load the compiler.
+"""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from core.base.errors import IdentificationError, InputError, ServoBenchError
 from core.base.guards import is_array, is_object
-from core.identification.identify import IdentificationRequest
+from core.identification.request import IdentificationRequest
 from core.identification.result import Identification, ModelResult
 from core.identification.runs.split import Split, split_recordings
-from core.motion.simulation import sampling_step
-from core.robot.arm import JointServo
-from core.robot.files import copy_robot
-from core.robot.runs import RobotRuns
+from core.identification.search.start import start_values
 from core.servo.bench import Bench
 from core.servo.model import ServoModel
 from core.servo.settings import ServoSettings
-from sessions.results.folder import read_file, write_file
-from sessions.results.identifying import Watch, run_identification
+from core.servo.shipped import load_model, shipped_models
+from core.servo.terms import RICHEST
+from sessions.results.folder import FOLDER, read_file, result_folders, write_file
+from sessions.results.identification import load_identification
 from sessions.store import Session
+
+if TYPE_CHECKING:
+    from core.robot.arm import JointServo
+    from core.robot.runs import RobotRuns
+    from sessions.results.identifying import Watch
 
 ROBOT = "robot.json"
 LONGEST_STEP = 0.005
@@ -49,6 +58,10 @@ class RobotModel:
     """Settings of each joint's servo in its first run."""
     benches: Mapping[str, Bench]
     """Pendulum as heavy as each joint's load."""
+    errors: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
+    """Mean absolute error of each joint by motion [rad]; older results have none."""
+    failed: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Reason for each joint that could not be identified."""
 
     def model(self, joint: str) -> ServoModel:
         """Return the model of a joint; raises ServoBenchError if its file is gone or damaged."""
@@ -56,6 +69,8 @@ class RobotModel:
 
     def servos(self, joints: Iterable[str]) -> dict[str, JointServo]:
         """Return the servos of joints; raises ServoBenchError if a model's file is gone or damaged."""
+        from core.robot.arm import JointServo
+
         return {
             joint: JointServo(model=self.model(joint), settings=self.settings[joint], bench=self.benches[joint])
             for joint in joints
@@ -69,8 +84,44 @@ class RobotIdentification:
     split: Split
     """Training and held-out motions."""
     joints: Mapping[str, Identification]
+    errors: Mapping[str, Mapping[str, float]]
+    """Mean absolute error of each joint's recommended model by motion [rad]."""
     failed: Mapping[str, str]
     """Reason for each joint that could not be identified."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointRow:
+    """Figures of an identified joint. Errors in rad."""
+
+    joint: str
+    friction: str
+    """Recommended friction model."""
+    train_mae: float
+    validation_mae: float | None
+    determined: int
+    """Number of parameters that the motions narrow, of `parameters`."""
+    parameters: int
+    errors: Mapping[str, float]
+    """Mean absolute error by motion; empty if it is not stored."""
+
+    @classmethod
+    def of(cls, joint: str, found: ModelResult, errors: Mapping[str, float]) -> JointRow:
+        """Return the figures of a joint's recommended model; errors: mean absolute error by motion."""
+        return cls(
+            joint=joint,
+            friction=found.model.friction,
+            train_mae=found.train_mae,
+            validation_mae=found.validation_mae,
+            determined=sum(p.narrowed for p in found.evidence.parameters),
+            parameters=len(found.evidence.parameters),
+            errors=errors,
+        )
+
+    @property
+    def worst(self) -> tuple[str, float] | None:
+        """Motion with the largest error and its error; None if the errors are not stored."""
+        return max(self.errors.items(), key=lambda each: each[1]) if self.errors else None
 
 
 def identify_robot(
@@ -79,7 +130,7 @@ def identify_robot(
     robot: Path,
     request: IdentificationRequest,
     folder: Path,
-    watch: Callable[[str, float, float], Watch] = lambda joint, begin, share: Watch(),
+    watch: Callable[[str, float, float], Watch] | None = None,
 ) -> RobotIdentification:
     """Identify the servo of each joint, and write a folder for each joint, a copy of the robot's file, and ROBOT.
 
@@ -91,12 +142,17 @@ def identify_robot(
         robot: URDF or MJCF file of the robot.
         request: Settings for each joint; `validation` divides the motions. Each joint has the hash of its own runs.
         folder: Folder to write to.
-        watch: Function of the joint, the share done before it and its own share, that returns the callbacks.
+        watch: Function of the joint, the share done before it and its own share, that returns the callbacks. Default:
+            no callbacks.
 
     Raises:
         IdentificationError: The folder holds another identification, or no joint can be identified.
         InputError: The robot's file cannot be copied.
     """
+    from core.motion.simulation import sampling_step
+    from core.robot.files import copy_robot
+    from sessions.results.identifying import Watch, run_identification
+
     if (folder / ROBOT).exists():
         raise IdentificationError(f"{folder} already holds the identification of a robot; choose another folder")
     if request.substeps is None and request.integrator == "leapfrog":
@@ -111,7 +167,8 @@ def identify_robot(
     found: dict[str, Identification] = {}
     failed: dict[str, str] = {}
     for place, (joint, recordings) in enumerate(runs.joints.items()):
-        callbacks = watch(joint, place / len(runs.joints), 1.0 / len(runs.joints))
+        share = 1.0 / len(runs.joints)
+        callbacks = Watch() if watch is None else watch(joint, place * share, share)
         data_hash = session.data_hash([run.id for run in recordings])
         one, own = replace(request, validation=rule, data_hash=data_hash), folder / joint_folder(joint)
         try:
@@ -126,8 +183,64 @@ def identify_robot(
             break
     if not found:
         raise IdentificationError("; ".join(f"{joint}: {why}" for joint, why in failed.items()))
-    write_file(folder, ROBOT, _to_json(copy_robot(robot, folder).name, split, found, runs))
-    return RobotIdentification(split=split, joints=found, failed=failed)
+    errors = {joint: errors_by_motion(runs, joint, each.recommended.model) for joint, each in found.items()}
+    kept = RobotIdentification(split=split, joints=found, errors=errors, failed=failed)
+    write_file(folder, ROBOT, _to_json(copy_robot(robot, folder).name, kept, runs))
+    return kept
+
+
+def shipped_start(servo: str) -> tuple[tuple[str, float], ...]:
+    """Return the values of a servo's richest shipped model as a start of each joint; empty if it has none.
+
+    The zero is left out, because it belongs to another mounting.
+    """
+    if RICHEST not in shipped_models(servo):
+        return ()
+    values, _ = start_values(load_model(servo, RICHEST), servo)
+    return tuple({**values, "q_offset": 0.0}.items())
+
+
+def errors_by_motion(runs: RobotRuns, joint: str, model: ServoModel, **options: Any) -> dict[str, float]:
+    """Return the mean absolute error of a joint in each motion [rad]; options: as for `evaluate`."""
+    from core.identification.evaluate import evaluate
+
+    found = evaluate(model, runs.joints[joint], **options).runs
+    return {motion.id: run.mae for motion, run in zip(runs.motions, found, strict=True)}
+
+
+def whole_robot_errors(
+    known: RobotModel,
+    runs: RobotRuns,
+    robot: str | Path,
+    on_motion: Callable[[float, str], None] = lambda done, motion: None,
+) -> dict[str, dict[str, float]]:
+    """Return the error of each joint by motion [rad] if the whole robot is simulated in MuJoCo at once.
+
+    The motions are the held-out ones, or all if none was held out.
+
+    Args:
+        known: Models of the joints.
+        runs: Runs of the joints.
+        robot: URDF or MJCF file.
+        on_motion: Function of the share done and the next motion.
+    """
+    from core.robot.arm import simulate_robot
+    from core.robot.chain import Chain
+
+    servos = known.servos(runs.joints)
+    there = {joint.name for joint in Chain(robot).joints}
+    found: dict[str, dict[str, float]] = {joint: {} for joint in servos}
+    motions = [each for each in runs.motions if each.id in known.held_out] or runs.motions
+    for place, motion in enumerate(motions):
+        on_motion(place / len(motions), motion.id)
+        names = [joint for joint in motion.runs if joint in there]
+        positions = motion.positions(names)
+        own = {joint: replace(servo, settings=motion.runs[joint].settings) for joint, servo in servos.items()}
+        moved = simulate_robot(robot, own, names, motion.time, motion.goals(names), positions)
+        for joint in servos:
+            column = names.index(joint)
+            found[joint][motion.id] = float(np.abs(moved[:, column] - positions[:, column]).mean())
+    return found
 
 
 def joint_folder(joint: str) -> str:
@@ -135,22 +248,24 @@ def joint_folder(joint: str) -> str:
     return re.sub(r"[^\w.-]|^[.-]", "_", joint)
 
 
-def _to_json(robot: str, split: Split, found: Mapping[str, Identification], runs: RobotRuns) -> dict[str, Any]:
+def _to_json(robot: str, found: RobotIdentification, runs: RobotRuns) -> dict[str, Any]:
     def row(joint: str, best: ModelResult) -> dict[str, Any]:
         first = runs.joints[joint][0]
         return {
             "model": f"{joint_folder(joint)}/{best.model.friction}.json",
             "train_mae": best.train_mae,
             "validation_mae": best.validation_mae,
+            "errors": found.errors[joint],
             "settings": first.settings.to_json(),
             "bench": first.bench.to_json(),
         }
 
     return {
         "robot": robot,
-        "training": list(split.train),
-        "held_out": list(split.validation),
-        "joints": {joint: row(joint, each.recommended) for joint, each in found.items()},
+        "training": list(found.split.train),
+        "held_out": list(found.split.validation),
+        "joints": {joint: row(joint, each.recommended) for joint, each in found.joints.items()},
+        "failed": dict(found.failed),
     }
 
 
@@ -171,8 +286,46 @@ def read_robot(folder: Path) -> RobotModel:
             joints={joint: folder / str(row["model"]) for joint, row in data["joints"].items()},
             settings={joint: ServoSettings.from_json(row["settings"]) for joint, row in data["joints"].items()},
             benches={joint: Bench.from_json(row["bench"]) for joint, row in data["joints"].items()},
+            errors={
+                joint: {str(motion): float(error) for motion, error in row.get("errors", {}).items()}
+                for joint, row in data["joints"].items()
+            },
+            failed={str(joint): str(reason) for joint, reason in data.get("failed", {}).items()},
         )
     except OSError as error:
         raise IdentificationError(f"{folder}: no identification of a robot ({error.strerror or error})") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise IdentificationError(f"{folder / ROBOT}: cannot be read ({error})") from None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KeptRobot:
+    """Stored result of `identify_robot`."""
+
+    folder: Path
+    known: RobotModel
+    rows: tuple[JointRow, ...]
+
+
+def read_kept_robot(folder: Path) -> KeptRobot:
+    """Read a result with the figures of each joint.
+
+    Raises:
+        IdentificationError: The folder holds none, or a joint's folder is gone or damaged.
+    """
+    known = read_robot(folder)
+    rows = (
+        JointRow.of(joint, load_identification(model.parent).recommended, known.errors.get(joint, {}))
+        for joint, model in known.joints.items()
+    )
+    return KeptRobot(folder=folder, known=known, rows=tuple(rows))
+
+
+def newest_robot(results: Path) -> KeptRobot | None:
+    """Return the newest readable result of a robot in a session's folder for results, or None."""
+    for folder in result_folders(results / FOLDER, ROBOT):
+        try:
+            return read_kept_robot(folder)
+        except ServoBenchError:
+            continue
+    return None

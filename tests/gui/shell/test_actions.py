@@ -25,6 +25,8 @@ from bench_gui.identify.evidence_tab import EvidenceTab
 from bench_gui.identify.fit.running import Fitting
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.identify.next_recording.panel import ProposalPanel
+from bench_gui.identify.robot.panel import RobotPanel
+from bench_gui.identify.robot.running import RobotWork
 from bench_gui.identify.view import IdentifyView
 from bench_gui.main_window import MainWindow
 from bench_gui.place.form import TorqueForm
@@ -71,6 +73,7 @@ DONE = {
         "Import recordings…": (Opening, "ask_import"),
         "Import a folder…": (Opening, "ask_import_folder"),
         "Open the example": (Library, "open_example"),
+        "Open the example of a robot": (Library, "open_example", "example-so101"),
         "Open model file…": (CompareView, "ask_model"),
         "Start page": (MainWindow, "show_start"),
         "Quit": QUIT,
@@ -152,6 +155,10 @@ DONE = {
         "Stop the cross-validation": (CrossValidating, "stop"),
         "Profile and bootstrap the recommended model": (CertaintyPanel, "start"),
         "Stop the profiles and the bootstrap": (Certifying, "stop"),
+        "Identify the joints": (RobotPanel, "start"),
+        "Stop the work on the joints": (RobotWork, "stop"),
+        "Evaluate the whole robot": (RobotPanel, "evaluate_whole"),
+        "Write the report of a joint": (RobotPanel, "report"),
     },
     "Tasks › Compare": {
         **{

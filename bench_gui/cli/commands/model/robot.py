@@ -24,10 +24,10 @@ from core.base.errors import InputError
 from core.base.interrupt import Interrupt
 from core.base.words import counted
 from core.export.targets import TARGETS
+from core.robot.defaults import FIT, KEPT, kept_robot
 from core.servo.terms import RICHEST
 
 if TYPE_CHECKING:
-    from core.identification.evaluate import Evaluation
     from core.identification.identify import Progress
     from core.robot.next import NextMotions
     from core.robot.runs import RobotRuns
@@ -35,9 +35,7 @@ if TYPE_CHECKING:
     from sessions.results.identifying import Watch
     from sessions.results.robot import RobotModel
 
-KEPT = ("robot.urdf", "robot.xml")
 OR_KEPT = " or ".join(KEPT)
-"""Names of a robot's file that is kept with a session."""
 
 EXAMPLES = """\
 examples:
@@ -56,8 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_recordings(identify)
     _add_kept_robot(identify)
     _add_joints(identify)
-    # A robot has one gain for each joint, which determines few values: the others stay near the servo's model.
-    add_fit(identify, models=(RICHEST,), trials=2000, prior=20.0, contact="elastoplastic_rational")
+    add_fit(identify, **FIT)
     identify.set_defaults(command_path=True)
     identify.add_argument(
         "-o", "--output", required=True, metavar="RESULT", help="folder for robot.json and a folder for each joint"
@@ -150,50 +147,48 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _identify(arguments: argparse.Namespace) -> None:
-    from core.identification.evaluate import evaluate
-    from core.servo.shipped import shipped_models
     from sessions import Session
-    from sessions.results.robot import identify_robot
+    from sessions.results.robot import JointRow, identify_robot, shipped_start
 
     session = Session.open(arguments.session)
     robot = Path(arguments.urdf or _kept(arguments.session))
     runs = _runs(arguments, session, robot)
     servo = next(iter(runs.joints.values()))[0].settings.servo
-    known = arguments.servo or servo
-    if not arguments.start and RICHEST in shipped_models(known):
-        arguments.start = [f"{known}:{RICHEST}", "q_offset=0"]  # the zero is that of another mounting
-        print(f"note: what the motions do not determine stays near the model {arguments.start[0]}", file=sys.stderr)
     request = request_from(arguments, servo, "")
+    if not arguments.start and (start := shipped_start(request.servo)):
+        request = replace(request, start=start)
+        near = f"{request.servo}:{RICHEST}"
+        print(f"note: what the motions do not determine stays near the model {near}", file=sys.stderr)
     if not arguments.json:
         _print_coverage(runs)
     with Interrupt() as interrupt, ProgressBar(arguments.quiet or arguments.json) as bar:
         found = identify_robot(session, runs, robot, request, Path(arguments.output), partial(_watch, bar, interrupt))
-    errors = {joint: evaluate(each.recommended.model, runs.joints[joint]) for joint, each in found.joints.items()}
     if arguments.json:
         joints = {joint: each.row(each.recommended.model.friction) for joint, each in found.joints.items()}
         print_json(
             {
                 "training": found.split.train,
                 "held_out": found.split.validation,
-                "joints": {name: {**row, "motions": _by_motion(runs, errors[name])} for name, row in joints.items()},
+                "joints": {name: {**row, "motions": found.errors[name]} for name, row in joints.items()},
                 "failed": found.failed,
                 "notes": runs.notes,
                 "warnings": runs.warnings,
             }
         )
         return
+    rows = [JointRow.of(joint, each.recommended, found.errors[joint]) for joint, each in found.joints.items()]
     print_table(
         ["joint", "model", "training/mrad", "held out/mrad", "values determined", "worst motion", "its error/mrad"],
         [
             [
-                joint,
-                best.model.friction.upper(),
-                milliradians(best.train_mae),
-                milliradians(best.validation_mae),
-                f"{sum(p.narrowed for p in best.evidence.parameters)} of {len(best.evidence.parameters)}",
-                *_worst(_by_motion(runs, errors[joint])),
+                row.joint,
+                row.friction.upper(),
+                milliradians(row.train_mae),
+                milliradians(row.validation_mae),
+                f"{row.determined} of {row.parameters}",
+                *_worst(row.errors),
             ]
-            for joint, best in ((joint, each.recommended) for joint, each in found.joints.items())
+            for row in rows
         ],
     )
     for joint, reason in found.failed.items():
@@ -206,15 +201,13 @@ def _identify(arguments: argparse.Namespace) -> None:
 
 
 def _evaluate(arguments: argparse.Namespace) -> None:
-    from core.identification.evaluate import evaluate
+    from sessions.results.robot import errors_by_motion, whole_robot_errors
 
     known, runs = _identified(arguments)
     options = {"dt": arguments.dt, "supply": arguments.supply, "threads": arguments.threads}
     models = {joint: known.model(joint) for joint in runs.joints}
-    errors = {
-        joint: _by_motion(runs, evaluate(model, runs.joints[joint], **options)) for joint, model in models.items()
-    }
-    whole = _whole(known, runs, arguments.urdf or known.file) if arguments.whole else {}
+    errors = {joint: errors_by_motion(runs, joint, model, **options) for joint, model in models.items()}
+    whole = whole_robot_errors(known, runs, arguments.urdf or known.file) if arguments.whole else {}
     if arguments.json:
         rows = {
             joint: {"model": str(known.joints[joint]), "motions": row, "whole_robot": whole.get(joint, {})}
@@ -325,9 +318,8 @@ def _write_goals(found: Mapping[str, NextMotions], folder: Path) -> list[str]:
 
 def _kept(session: str) -> Path:
     """Return the robot's file in the folder of a session; raises InputError if there is none."""
-    for name in KEPT:
-        if (file := Path(session) / name).exists():
-            return file
+    if (file := kept_robot(Path(session))) is not None:
+        return file
     raise InputError(f"give the robot's file as --urdf FILE, or put it into the session's folder as {OR_KEPT}")
 
 
@@ -342,27 +334,6 @@ def _known(arguments: argparse.Namespace) -> RobotModel:
         hint = meant(unknown[0], list(known.joints))
         raise InputError(f"{arguments.result}: no model of {unknown[0]}{hint}; there are {', '.join(known.joints)}")
     return known
-
-
-def _whole(known: RobotModel, runs: RobotRuns, robot: str | Path) -> dict[str, dict[str, float]]:
-    """Return the error of each joint [rad] by motion where all are simulated at once, in the held-out motions."""
-    import numpy as np
-
-    from core.robot.arm import simulate_robot
-    from core.robot.chain import Chain
-
-    servos = known.servos(runs.joints)
-    there = {joint.name for joint in Chain(robot).joints}
-    found: dict[str, dict[str, float]] = {joint: {} for joint in servos}
-    for motion in [each for each in runs.motions if each.id in known.held_out] or runs.motions:
-        names = [joint for joint in motion.runs if joint in there]
-        positions = motion.positions(names)
-        own = {joint: replace(servo, settings=motion.runs[joint].settings) for joint, servo in servos.items()}
-        moved = simulate_robot(robot, own, names, motion.time, motion.goals(names), positions)
-        for joint in servos:
-            place = names.index(joint)
-            found[joint][motion.id] = float(np.abs(moved[:, place] - positions[:, place]).mean())
-    return found
 
 
 def _export(arguments: argparse.Namespace) -> None:
@@ -413,17 +384,7 @@ def _print_coverage(runs: RobotRuns) -> None:
     """Print what the motions excite, before anything is fitted."""
     print_table(
         ["joint", "range/deg", "speed/(rad/s)", "gravity/(N·m)", "inertia/(kg·m²)", "reversals"],
-        [
-            [
-                each.joint,
-                f"{math.degrees(each.lowest):.0f} to {math.degrees(each.highest):.0f}",
-                f"{each.speed:.2f}",
-                " to ".join(f"{value:.2g}" for value in each.gravity),
-                " to ".join(f"{value:.2g}" for value in each.inertia),
-                each.reversals,
-            ]
-            for each in runs.coverage
-        ],
+        [each.figures() for each in runs.coverage],
     )
 
 
@@ -439,11 +400,6 @@ def _watch(bar: ProgressBar, interrupt: Interrupt, joint: str, begin: float, sha
         staged=lambda done, text: bar.show(begin + share * done, f"{joint}: {text}"),
         should_stop=lambda: interrupt.asked,
     )
-
-
-def _by_motion(runs: RobotRuns, errors: Evaluation) -> dict[str, float]:
-    """Return the error of a joint in each motion [rad]."""
-    return {motion.id: run.mae for motion, run in zip(runs.motions, errors.runs, strict=True)}
 
 
 def _worst(errors: Mapping[str, float]) -> tuple[str, str]:

@@ -1,0 +1,1 @@
+"""Identification of the joints of an assembled robot."""
