@@ -160,4 +160,4 @@ def test_the_spine_can_be_read_in_an_afternoon():
     _, _, spine = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("## The spine")
     files = re.findall(r"^\| `([a-z_/]+\.py)` ", spine.partition("## Packages")[0], re.M)
     assert 15 <= len(files) <= 25
-    assert sum(len((ROOT / file).read_text(encoding="utf-8").splitlines()) for file in files) <= 6_750
+    assert sum(len((ROOT / file).read_text(encoding="utf-8").splitlines()) for file in files) <= 6_800
