@@ -269,7 +269,9 @@ SIMULATED = ["--integrator", "bam", "--substeps", "3"]
 
 
 def test_evaluate(reach, session) -> None:
-    words = ["evaluate", session, *CHOSEN, "--model", "xl330:m2", *SIMULATED, "--by", "mass"]
+    words = ["evaluate", session, *CHOSEN, "--model", "xl330:m2", *SIMULATED, "--by", "mass", "--adapt", "2"]
+    given = reach("core.identification.evidence.adaptation.adapted", *words)
+    assert given["first"] == 2
     given = reach("core.identification.evaluate.evaluate", *words)
     assert (given["model"].friction, given["model"].integrator, given["model"].substeps) == ("m2", "bam", 3)
     assert [run.id for run in given["recordings"]] == [TAGGED]

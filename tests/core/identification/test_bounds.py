@@ -84,6 +84,7 @@ def found_by(truth: ServoModel, runs: list[Recording], **options: object) -> Ide
         models=("m1",),
         command_path=tuple(name for name in COMMAND_PATH_TERMS if name in terms),
         validation="none",
+        contact="rigid",
         threads=1,
         **asked,  # type: ignore[arg-type]
     )

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench_gui.cli.arguments import add_model, add_recordings, add_simulation, comma_list, model_from
+from bench_gui.cli.arguments import add_model, add_recordings, add_simulation, comma_list, model_from, positive_int
 from bench_gui.cli.session_runs import recordings_from
 from bench_gui.cli.terminal import add_json, print_json, print_table
 from core.base.words import counted
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--adapt",
-        type=int,
+        type=positive_int,
         metavar="N",
         help="also adapt the level of friction to the first N runs of each time of recording (with pauses of 20 "
         "minutes between), and evaluate the others with it",
