@@ -114,7 +114,7 @@ def yielding(stiffness: float) -> list[Recording]:
 @pytest.mark.parametrize("tried", [False, True])
 @pytest.mark.parametrize(("stiffness", "contact"), [(math.inf, "rigid"), (20.0, "elastoplastic_rational")])
 def test_the_contact_is_that_which_the_runs_show(stiffness: float, contact: str, tried: bool, tmp_path: Path) -> None:
-    """Whether the command path is tried before or not; a resumed identification finds the searches of both contacts."""
+    """Resume finds the searches of both contacts, with and without a trial of the command path."""
     runs = yielding(stiffness)
     request = replace(TRY_DELAY, command_path_if_better=tried, command_path=TRY_DELAY.command_path if tried else ())
     found = identify(request, runs, folder=tmp_path)

@@ -22,7 +22,7 @@ from tests.core.conftest import recorded
 
 SERVO = "mx106"
 TURNED, SAGGING, LATE = 0.03, -0.6, 0.01
-"""Of one run each [rad, V, s]."""
+"""Differences of one run each from the others [rad, V, s]."""
 
 
 @functools.cache
