@@ -266,6 +266,8 @@ def make_step(
         pulse, armature, half_gap,
     ):  # fmt: skip
         half_h = 0.5 * h
+        # A delay of whole steps must not leave a rest of rounding, in which the law would stay on.
+        enable = enable if enable > 1.0 - _ENDS else 0.0
         # Forces act at this angle.
         x = q + half_h * v if leapfrog else q
         speed_gain = kv_feedback + kp * speed_feedback

@@ -422,7 +422,7 @@ static inline sb_real sb_motor_torque(const sb_servo *servo, sb_state *state, sb
                                       sb_real velocity, sb_real drive, sb_real supply, sb_real step) {
   const sb_real emf = servo->torque_constant * (velocity + state->slide);
   const sb_real beginning = position - SB_C(0.5) * step * velocity;
-  const int on = drive > SB_C(0);
+  const int on = drive > SB_C(SB_ENDS); /* not a rest of rounding */
   /* In the previous step the output followed the velocity of its middle, not of its beginning. */
   const sb_real before = state->output - SB_C(0.5) * state->damping * (velocity - state->velocity);
   sb_real lag = SB_C(1), late = SB_C(0), conductance = SB_C(1) / servo->resistance;

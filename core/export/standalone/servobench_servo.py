@@ -453,7 +453,7 @@ def drive(p, state, position, velocity, goal, enable, step, lead=0.0, slide=0.0)
     velocity += slide
     supply = max(p[SUPPLY] - p[SAG] * state[BUS], 0.0)
     feedback = output = 0.0
-    if enable > 0.0:
+    if enable > 1.0 - _ENDS:  # not a rest of rounding
         share, acting = 1.0, 1.0
         if p[LAG] > 0.0:
             share = 1.0 - math.exp(-step / p[LAG])

@@ -286,7 +286,7 @@ class TorchServo:
         goal = torch.as_tensor(goal).expand_as(position) + self.joint_zero
         on = self._driven if enable is None else torch.as_tensor(enable).to(position).expand_as(position)
         goal, on = self._delayed(goal, on)
-        enabled = on > 0.0
+        enabled = on > 1.0 - _ENDS  # not a rest of rounding
         law = self._continuous_law(goal, position, velocity)
         if self._actions:
             sampled, acts_once = self._sampled_law(goal, position, velocity), n["control_period"] > 0.0
