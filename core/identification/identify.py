@@ -170,9 +170,10 @@ def contact_choice(request: IdentificationRequest, rigid: ServoModel, train: Seq
         errors.append(float(batch.scores(end[None]).combined(request.metric)[0]))
     stiff, yielding = errors
     chosen = YIELDING if yielding < (1.0 - EQUAL) * stiff else "rigid"
+    weak = " One run says little about it." if len(train) == 1 else ""
     return chosen, (
         f"The contact is {CONTACT_TITLES[chosen].lower()}: on the training runs {rigid.friction.upper()} errs "
-        f"{1e3 * yielding:.3g} mrad with a rational elastoplastic one, {1e3 * stiff:.3g} with a rigid one."
+        f"{1e3 * yielding:.3g} mrad with a rational elastoplastic one, {1e3 * stiff:.3g} with a rigid one.{weak}"
     )
 
 

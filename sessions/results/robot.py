@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from sessions.results.identifying import Watch
 
 ROBOT = "robot.json"
+SHARED = "all_joints"
+"""Folder of the model of all joints."""
 LONGEST_STEP = 0.005
 """Longest time step of the simulations [s], unless the request states one.
 
@@ -131,10 +133,15 @@ def identify_robot(
     request: IdentificationRequest,
     folder: Path,
     watch: Callable[[str, float, float], Watch] | None = None,
+    share: bool = True,
 ) -> RobotIdentification:
     """Identify the servo of each joint, and write a folder for each joint, a copy of the robot's file, and ROBOT.
 
     The same motions are held out for all joints.
+
+    With `share`, one model is first fitted to the motions of all joints, whose different loads determine more values
+    than those of one. It is kept in the folder SHARED, and each joint then starts from it (partial pooling: the
+    request's prior holds values that a joint does not determine at those of all).
 
     Args:
         session: Session of the runs.
@@ -144,6 +151,7 @@ def identify_robot(
         folder: Folder to write to.
         watch: Function of the joint, the share done before it and its own share, that returns the callbacks. Default:
             no callbacks.
+        share: The joints have servos of one type.
 
     Raises:
         IdentificationError: The folder holds another identification, or no joint can be identified.
@@ -158,17 +166,20 @@ def identify_robot(
     if request.substeps is None and request.integrator == "leapfrog":
         sampled = max(sampling_step(run) for run in next(iter(runs.joints.values())))
         request = replace(request, substeps=math.ceil((request.dt or sampled) / LONGEST_STEP - 0.1))
-    if len({joint_folder(joint) for joint in runs.joints}) < len(runs.joints):
-        raise IdentificationError(
-            f"two of the joints {', '.join(runs.joints)} would have folders of one name: rename one"
-        )
+    names = [SHARED, *runs.joints]
+    if len({joint_folder(name) for name in names}) < len(names):
+        raise IdentificationError(f"two of {', '.join(names)} would have folders of one name: rename a joint")
+    parts = dict(runs.joints)
+    if share and len(parts) > 1:
+        parts = {SHARED: tuple(run for each in parts.values() for run in each), **parts}
     split = split_recordings(runs.motions, request.validation, request.seed)
     rule = f"motion={';'.join(dict.fromkeys(split.validation))}" if split.validation else "none"
     found: dict[str, Identification] = {}
     failed: dict[str, str] = {}
-    for place, (joint, recordings) in enumerate(runs.joints.items()):
-        share = 1.0 / len(runs.joints)
-        callbacks = Watch() if watch is None else watch(joint, place * share, share)
+    total, done = sum(map(len, parts.values())), 0
+    for joint, recordings in parts.items():
+        callbacks = Watch() if watch is None else watch(joint, done / total, len(recordings) / total)
+        done += len(recordings)
         data_hash = session.data_hash([run.id for run in recordings])
         one, own = replace(request, validation=rule, data_hash=data_hash), folder / joint_folder(joint)
         try:
@@ -181,8 +192,12 @@ def identify_robot(
         found[joint] = kept.identification
         if kept.identification.stopped:
             break
+        if joint == SHARED:
+            request = replace(request, start=_start(found.pop(joint).recommended.model, request.servo))
+    found.pop(SHARED, None)
     if not found:
-        raise IdentificationError("; ".join(f"{joint}: {why}" for joint, why in failed.items()))
+        reasons = [f"{joint}: {why}" for joint, why in failed.items()]
+        raise IdentificationError("; ".join(reasons) or "stopped before a joint was identified")
     errors = {joint: errors_by_motion(runs, joint, each.recommended.model) for joint, each in found.items()}
     kept = RobotIdentification(split=split, joints=found, errors=errors, failed=failed)
     write_file(folder, ROBOT, _to_json(copy_robot(robot, folder).name, kept, runs))
@@ -194,9 +209,11 @@ def shipped_start(servo: str) -> tuple[tuple[str, float], ...]:
 
     The zero is left out, because it belongs to another mounting.
     """
-    if RICHEST not in shipped_models(servo):
-        return ()
-    values, _ = start_values(load_model(servo, RICHEST), servo)
+    return _start(load_model(servo, RICHEST), servo) if RICHEST in shipped_models(servo) else ()
+
+
+def _start(model: ServoModel, servo: str) -> tuple[tuple[str, float], ...]:
+    values, _ = start_values(model, servo)
     return tuple({**values, "q_offset": 0.0}.items())
 
 

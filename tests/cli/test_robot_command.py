@@ -13,6 +13,7 @@ from core.base.errors import InputError
 from core.servo.shipped import load_model
 from sessions import Session
 from sessions.results.identification import load_identification
+from sessions.results.record import read_record
 from sessions.results.robot import read_robot
 from tests.core.robot.planted import ARM, NAMES, planted
 
@@ -64,6 +65,17 @@ def test_each_joint_has_a_folder_and_the_same_held_out_motion(result):
         (found,) = load_identification(result / joint).results
         assert found.validation_mae < 0.02
         assert robot.model(joint) == found.model
+
+
+def test_each_joint_starts_from_the_model_of_all(place, result, tmp_path):
+    shared = load_identification(result / "all_joints").recommended.model.values
+    for joint in ("lift", "elbow"):
+        start = dict(read_record(result / joint).request.start)
+        assert start == {**shared, "q_offset": 0.0}
+    words = ["robot", "identify", place / "lab", "--urdf", place / "arm.xml", "--joints", "lift,elbow", "--no-share"]
+    assert main([str(word) for word in [*words, *FIT, "-o", tmp_path / "alone"]]) == 0
+    assert not (tmp_path / "alone/all_joints").exists()
+    assert dict(read_record(tmp_path / "alone/lift").request.start) != start
 
 
 def test_what_is_found_moves_each_joint_as_measured(place, result, capsys):

@@ -57,6 +57,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_fit(identify, **FIT)
     identify.set_defaults(command_path=True)
     identify.add_argument(
+        "--share",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="fit one model to the motions of all joints first, from which each joint starts (default: yes)",
+    )
+    identify.add_argument(
         "-o", "--output", required=True, metavar="RESULT", help="folder for robot.json and a folder for each joint"
     )
     add_json(identify)
@@ -162,7 +168,8 @@ def _identify(arguments: argparse.Namespace) -> None:
     if not arguments.json:
         _print_coverage(runs)
     with Interrupt() as interrupt, ProgressBar(arguments.quiet or arguments.json) as bar:
-        found = identify_robot(session, runs, robot, request, Path(arguments.output), partial(_watch, bar, interrupt))
+        watch = partial(_watch, bar, interrupt)
+        found = identify_robot(session, runs, robot, request, Path(arguments.output), watch, arguments.share)
     if arguments.json:
         joints = {joint: each.row(each.recommended.model.friction) for joint, each in found.joints.items()}
         print_json(
