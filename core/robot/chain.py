@@ -14,9 +14,11 @@ Friction, armature, springs, actuators and contacts of the file do not count: th
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -35,6 +37,8 @@ Longer ones flatten the start of a step: at 0.25 s, true models of five planted 
 QUARTER = 0.5 * np.pi
 NOT_DYNAMIC = ("visual", "collision", "transmission", "gazebo")
 """Elements of a URDF that its dynamics does not need, and whose meshes may be missing."""
+NO_MASS = 1e-12
+"""Mass [kg] and inertia [kg·m²] of links that move and have none in the file, which MuJoCo refuses."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +73,7 @@ class Chain:
         hinges = [k for k in every if names[k]]
         if not hinges:
             raise InputError(f"{self.file}: the robot has no hinge{' with a name' if every else ''}")
+        massless = self._massless()
         sprung = bool(model.jnt_stiffness.any())
         for name in ("dof_armature", "dof_damping", "dof_frictionloss", "jnt_stiffness"):
             getattr(model, name)[:] = 0.0
@@ -86,10 +91,22 @@ class Chain:
                 "springs of joints": sprung,
                 "sliding joints": bool(self.slides),
                 "hinges without a name": len(hinges) < len(every),
+                f"no mass for {', '.join(massless)}": bool(massless),
             }.items()
             if there
         ]
         """Features of the file that the loads leave out."""
+
+    def _massless(self) -> list[str]:
+        """Return the links that move and have no mass of their own or of what is fixed to them."""
+        model = self._model
+        mass = np.bincount(model.body_weldid, model.body_mass, model.nbody)
+        light = mass <= NO_MASS * np.bincount(model.body_weldid, minlength=model.nbody)
+        moving = [k for k in range(1, model.nbody) if model.body_jntnum[k]]
+        massless = [model.body(k).name or f"body {k}" for k in moving if light[k]]
+        if len(massless) == len(moving):
+            raise InputError(f"{self.file}: no link that moves has a mass ({', '.join(massless)}), so no load is known")
+        return massless
 
     def _joint(self, k: int) -> Joint:
         model = self._model
@@ -151,10 +168,7 @@ def read_robot(file: Path | str) -> Any:
         ExportError: MuJoCo is not installed.
     """
     mujoco: Any = mujoco_engine()
-    try:
-        root = ET.fromstring(Path(file).read_text("utf-8"))
-    except (OSError, ValueError, ET.ParseError) as error:
-        raise InputError(f"{file}: cannot be read ({error})") from None
+    root = _root(Path(file))
     try:
         if root.tag == "robot":
             for link in [root, *root.iter("link")]:
@@ -166,10 +180,44 @@ def read_robot(file: Path | str) -> Any:
             # Written elsewhere, the robot still finds its meshes.
             folder = Path(file).resolve().parent
             spec.meshdir, spec.texturedir = str(folder / spec.meshdir), str(folder / spec.texturedir)
+        compiler = spec.compiler
+        compiler.boundmass = compiler.boundmass or NO_MASS
+        compiler.boundinertia = compiler.boundinertia or NO_MASS
         spec.compile()
     except ValueError as error:
-        raise InputError(f"{file}: no robot that MuJoCo can read ({error})") from None
+        place = "<robot><mujoco>" if root.tag == "robot" else "<mujoco>"
+        evened = f'correct it, or let MuJoCo even it out: {place}<compiler balanceinertia="true"/>'
+        lines = str(error).replace("use 'balanceinertia' to fix", evened).splitlines()
+        words = "; ".join(line for line in lines if line)
+        raise InputError(f"{file}: no robot that MuJoCo can read ({words})") from None
     return spec
+
+
+def _root(file: Path) -> ET.Element:
+    """Return the root of a URDF or MJCF file; raises InputError for another file."""
+    text = b""
+    try:
+        root = ET.fromstring(text := file.read_bytes())
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read ({error.strerror})") from None
+    except (ValueError, ET.ParseError) as error:
+        if b"<xacro:" in text:
+            raise _xacro(file) from None
+        raise InputError(f"{file}: cannot be read ({error if text.strip() else 'it is empty'})") from None
+    if any("xacro}" in each.tag or "${" in "".join(each.attrib.values()) for each in root.iter()):
+        raise _xacro(file)
+    tag = root.tag.rpartition("}")[2]
+    if tag not in ("robot", "mujoco"):
+        raise InputError(f"{file}: neither a URDF, which begins with <robot>, nor an MJCF, with <mujoco>, but <{tag}>")
+    for kind in ("joint", "link") if tag == "robot" else ():
+        names = Counter(each.get("name") for each in root.findall(kind))
+        if twice := [str(name) for name, count in names.items() if count > 1]:
+            raise InputError(f"{file}: it has more than one {kind} {twice[0]!r}; rename all but one")
+    return root
+
+
+def _xacro(file: Path) -> InputError:
+    return InputError(f"{file} is a xacro file: run xacro {quote(str(file))} -o robot.urdf, and give robot.urdf")
 
 
 def derivatives(time: Array, positions: Array) -> tuple[Array, Array]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from urllib.request import url2pathname
 
 from core.base.errors import ExportError, InputError
 from core.export.targets.mujoco.xml import xml_text
@@ -56,21 +57,24 @@ def copy_robot(file: Path, folder: Path) -> Path:
 def bring_assets(root: ET.Element, origin: Path, folder: Path) -> tuple[Path, ...]:
     """Copy the files that a robot names into `folder`/ASSETS, name the copies in it, and return them.
 
-    Files that are not there, such as those of a ROS package, keep their names.
+    The folder of a ROS package is sought beside and above the robot. Files that are not there keep their names.
 
     Args:
         root: URDF or MJCF, changed in place.
         origin: Folder to which its names are relative.
         folder: Folder in which it will lie.
     """
-    compiler = root.find("compiler")
+    urdf = root.tag == "robot"
+    compiler = root.find("mujoco/compiler" if urdf else "compiler")
     folders = {} if compiler is None else {name: compiler.attrib.pop(name, "") for name in ("meshdir", "texturedir")}
+    if urdf and compiler is not None:
+        compiler.set("strippath", "false")
     copied: dict[str, Path] = {}
     for element in (each for each in root.iter() if each.tag != "include"):
         own = folders.get("texturedir" if element.tag == "texture" else "meshdir", "")
         for attribute in (name for name in FILES if name in element.attrib):
-            source = origin / own / element.attrib[attribute]
-            if not source.is_file():
+            source = _asset(element.attrib[attribute], origin.resolve(), own)
+            if source is None:
                 continue
             name = source.name
             while copied.setdefault(name, source.resolve()) != source.resolve():
@@ -81,3 +85,14 @@ def bring_assets(root: ET.Element, origin: Path, folder: Path) -> tuple[Path, ..
         if (folder / ASSETS / name).resolve() != source:
             shutil.copyfile(source, folder / ASSETS / name)
     return tuple(folder / ASSETS / name for name in copied)
+
+
+def _asset(name: str, origin: Path, folder: str) -> Path | None:
+    """Return the file that a robot in `origin` names, or None; folder: that of its meshes or textures."""
+    scheme, _, path = name.rpartition("://")
+    inside = Path(url2pathname(path) if scheme else path)
+    places = [origin / folder / inside, origin / folder / inside.name, origin / inside]
+    if scheme in ("package", "model"):
+        parts = inside, Path(*inside.parts[1:])
+        places += [above / part for above in (origin, *origin.parents) for part in parts]
+    return next((place for place in places if place.is_file()), None)

@@ -212,6 +212,34 @@ def test_a_copied_urdf_keeps_names_of_packages_and_brings_its_meshes(tmp_path):
     assert (tmp_path / "copy/assets/part.obj").exists()
 
 
+@pytest.mark.parametrize(
+    ("place", "name", "compiler"),
+    [
+        ("arm", "meshes/part.obj", ""),
+        ("arm/urdf", "part.obj", "<mujoco><compiler meshdir='../meshes'/></mujoco>"),
+        ("arm/urdf", "package://arm/meshes/part.obj", "<mujoco><compiler meshdir='../meshes'/></mujoco>"),
+        ("arm/urdf", "package://arm/meshes/part.obj", ""),
+        ("arm/urdf", "package://renamed/meshes/part.obj", ""),
+        ("bringup", "package://arm/meshes/part.obj", ""),
+        ("bringup", "model://arm/meshes/part.obj", ""),
+        ("bringup", "file://{}/arm/meshes/part.obj", ""),
+    ],
+)
+def test_meshes_are_found_as_urdf_names_them(tmp_path, place, name, compiler):
+    """Relative to the file or `meshdir`, in a ROS package beside or above it, and at a path of its own."""
+    import mujoco
+
+    solid(tmp_path / "arm/meshes/part.obj", 0.1)
+    (tmp_path / place).mkdir(parents=True, exist_ok=True)
+    mesh = f'<collision><geometry><mesh filename="{name.format(tmp_path.as_posix())}"/></geometry></collision>'
+    text = URDF.replace('<link name="arm">', f'{compiler}<link name="arm">{mesh}')
+    (tmp_path / place / "arm.urdf").write_text(text)
+    copy = copy_robot(tmp_path / place / "arm.urdf", tmp_path / "copy")
+    assert 'filename="assets/part.obj"' in copy.read_text()
+    if compiler:
+        mujoco.MjModel.from_xml_path(str(copy))
+
+
 def test_what_is_not_recorded_rests_and_springs_sensors_and_couplings_do_not_matter(file):
     """A robot with a spring, a coupling, a slide and a sensor of a servo moves as one without."""
     time = np.arange(0.0, 1.5, 0.02)

@@ -115,13 +115,62 @@ def test_a_urdf_needs_no_meshes_and_knows_its_limits(tmp_path):
         chain.loads(["k"], time, np.zeros((11, 1)))
 
 
+LINK = """<link name="{0}"><inertial><origin xyz="0.05 0 0"/><mass value="0.2"/>
+<inertia ixx="1e-3" iyy="1e-3" izz="1e-3" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+HINGE = """<joint name="{0}" type="continuous"><origin xyz="0.1 0 0"/><parent link="{1}"/><child link="{2}"/>
+<axis xyz="0 1 0"/></joint>"""
+TWO = f"""<robot name="r"><link name="base"/>{LINK.format("one")}{LINK.format("two")}
+{HINGE.format("a", "base", "one")}{HINGE.format("b", "one", "two")}</robot>"""
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "iso-8859-1"])
+def test_a_robot_is_read_in_the_encoding_that_it_states(tmp_path, encoding):
+    name = encoding.removesuffix("-sig")
+    file = tmp_path / "robot.urdf"
+    file.write_bytes(f'<?xml version="1.0" encoding="{name}"?><!-- é -->{TWO}'.encode(encoding))
+    assert [joint.name for joint in Chain(file).joints] == ["a", "b"]
+
+
+@pytest.mark.parametrize("link", ["one", "two"])
+def test_a_moving_link_without_mass_is_named(tmp_path, link):
+    """The other link's load stays as it is."""
+    files = tmp_path / "whole.urdf", tmp_path / "lacking.urdf"
+    files[0].write_text(TWO)
+    files[1].write_text(TWO.replace(LINK.format(link), f'<link name="{link}"/>'))
+    whole, lacking = map(Chain, files)
+    assert (whole.left_out, lacking.left_out) == ([], [f"no mass for {link}"])
+    time, rest = np.linspace(0.0, 1.0, 11), np.zeros((11, 2))
+    expected, found = (chain.loads(["a", "b"], time, rest)[:, 0] for chain in (whole, lacking))
+    own = 0.001 + 0.2 * 0.05**2
+    np.testing.assert_allclose(expected[:, 0], [2.0 * own + 0.2 * (0.15**2 - 0.05**2), own])
+    left = {"one": [expected[0, 0] - own, own], "two": [own, 0.0]}[link]
+    np.testing.assert_allclose(found[:, 0], left, atol=1e-9)
+
+
+def test_an_inertia_that_no_body_has_is_refused_with_its_link_and_can_be_evened_out(tmp_path):
+    file = tmp_path / "robot.urdf"
+    file.write_text(TWO.replace('izz="1e-3"', 'izz="3e-3"', 1))
+    with pytest.raises(InputError, match=r"let MuJoCo even it out: <robot><mujoco><compiler .*; Element name 'one'"):
+        Chain(file)
+    evened = '<robot name="r"><mujoco><compiler balanceinertia="true"/></mujoco>'
+    file.write_text(file.read_text().replace('<robot name="r">', evened))
+    assert len(Chain(file).joints) == 2
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "cannot be read"),
+        ("", "it is empty"),
         ("no XML", "cannot be read"),
         ("<robot name='r'/>", "no hinge"),
-        ("<other/>", "no robot that MuJoCo can read"),
+        ("<sdf/>", "neither a URDF, .* but <sdf>"),
+        ("<robot><xacro:include filename='x'/></robot>", r"xacro file: run xacro \S*robot.urdf -o robot.urdf"),
+        ("<robot xmlns:xacro='http://ros.org/wiki/xacro'><xacro:arm/></robot>", "xacro file"),
+        ("<robot><link name='${prefix}base'/></robot>", "xacro file"),
+        (TWO.replace('joint name="b"', 'joint name="a"'), "more than one joint 'a'"),
+        (TWO.replace('"two"', '"one"'), "more than one link 'one'"),
+        ("<robot name='r'><link name='base'/><link name='l'/>" + HINGE.format("a", "base", "l") + "</robot>", "a mass"),
+        (TWO.replace('value="0.2"', 'value="0,2"'), "no robot that MuJoCo can read"),
         ("<mujoco/>", "no hinge"),
         ("<mujoco><worldbody><body><freejoint name='f'/><geom size='1'/></body></worldbody></mujoco>", "base is free"),
         ("<mujoco><worldbody><body><joint type='slide'/><geom size='1'/></body></worldbody></mujoco>", "no hinge"),
@@ -132,4 +181,9 @@ def test_other_files_are_refused_in_one_line(tmp_path, text, words):
     file.write_text(text)
     with pytest.raises(InputError, match=words) as refused:
         Chain(file)
-    assert "\n" not in str(refused.value).strip()
+    assert "\n" not in str(refused.value)
+
+
+def test_a_folder_is_no_robot(tmp_path):
+    with pytest.raises(InputError, match="cannot be read"):
+        Chain(tmp_path)
