@@ -15,6 +15,7 @@ from core.base.errors import ExportError
 from core.export.programs import mujoco_engine, program
 from core.export.servo_file import servo_text
 from core.robot.chain import derivatives, read_robot
+from core.robot.couplings import followers
 from core.servo.bench import Bench
 from core.servo.model import ServoModel
 from core.servo.settings import ServoSettings
@@ -91,8 +92,8 @@ def simulate_robot(
 ) -> Array:
     """Return how the whole robot moves by its goals, (n, joints) [rad], from where it stood first.
 
-    Joints without a servo move as measured, or rest at the file's zero if they were not. Nothing collides, and joints
-    have no end stops.
+    Joints without a servo move as measured. Those that were not measured move with a measured joint to which they are
+    coupled, without effect on it, or rest at the file's zero. Nothing collides, and joints have no end stops.
 
     Args:
         file: URDF or MJCF file.
@@ -115,12 +116,15 @@ def simulate_robot(
     hooks: Any = program("servobench_mujoco").attach(model, data, {n: json.loads(s.text) for n, s in servos.items()})
     own = [model.joint(name).id for name in names]
     plays = {model.joint(f"{name}_backlash").id for name, servo in servos.items() if servo.model.values.get("backlash")}
-    rest = [joint for joint in range(model.njnt) if joint not in {*own, *plays}]
+    coupled = followers(model, names)
+    others = [joint for joint in range(model.njnt) if joint not in {*own, *plays, *coupled.joints}]
+    rest = [*others, *coupled.joints]
     driven = [names.index(name) for name in servos]
     carried = [k for k in range(len(own) + len(rest)) if k not in driven]
     addresses, dofs = model.jnt_qposadr[[*own, *rest]], model.jnt_dofadr[[*own, *rest]]
     model.dof_armature[dofs[carried]] = CARRIED
-    resting = np.broadcast_to(model.qpos0[model.jnt_qposadr[rest]], (len(time), len(rest)))
+    resting = np.tile(model.qpos0[model.jnt_qposadr[rest]], (len(time), 1))
+    resting[:, len(others) :] = coupled.zeros + positions @ coupled.ratios.T
     measured = np.column_stack([positions, resting])
     rows = time[0] + timestep * np.arange(int((time[-1] - time[0]) / timestep) + 2)
     held = goals[np.clip(np.searchsorted(time, rows + 1e-9, side="right") - 1, 0, None)][:, driven]

@@ -8,6 +8,10 @@ other joints move as measured, three parts of it remain for the joint's own moti
   angle g_j is exactly A·sin(q_j) + B·cos(q_j).
 - the rest, from the velocities and accelerations of the other joints.
 
+A joint that is coupled to another one (mimic) and is not measured moves with it. Then q = z + R·q_m with the measured
+joints q_m, and these parts are those of Rᵀ·M·R, Rᵀ·c and Rᵀ·g. A·sin(q_j) + B·cos(q_j) then agrees with gravity in
+value and slope at the measured angle, and is exact for ratios of ±1.
+
 Friction, armature, springs, actuators and contacts of the file do not count: the servo's model has them.
 """
 
@@ -27,6 +31,7 @@ from core.base.arrays import Array
 from core.base.errors import InputError
 from core.export.programs import mujoco_engine
 from core.motion.smoothing import savitzky_golay
+from core.robot.couplings import followers, linear_couplings
 
 SMOOTHING = 0.1
 """Length of the parabolas that give velocities and accelerations [s], at least 5 samples.
@@ -34,7 +39,8 @@ SMOOTHING = 0.1
 Longer ones flatten the start of a step: at 0.25 s, true models of five planted servos erred by up to 0.4 mrad more. At
 50 Hz and 4096 counts, accelerations then err by 0.5 rad/s², a torque of 8 mN·m on an arm such as the SO-101.
 """
-QUARTER = 0.5 * np.pi
+TURN = 0.01
+"""Turn of a joint [rad] from which A and B follow; exact at any size but for coupled joints."""
 NOT_DYNAMIC = ("visual", "collision", "transmission", "gazebo")
 """Elements of a URDF that its dynamics does not need, and whose meshes may be missing."""
 NO_MASS = 1e-12
@@ -82,14 +88,15 @@ class Chain:
         self._data = self._mujoco.MjData(model)
         self._address = {model.joint(k).name: (int(model.jnt_qposadr[k]), int(model.jnt_dofadr[k])) for k in hinges}
         self.joints = tuple(self._joint(k) for k in hinges)
-        self.slides = tuple(names[k] for k in np.flatnonzero(model.jnt_type == kinds.mjJNT_SLIDE))
+        sliding, coupled = np.flatnonzero(model.jnt_type == kinds.mjJNT_SLIDE).tolist(), linear_couplings(model)
+        self.slides = tuple(names[k] for k in sliding)
         """Names of the sliding joints."""
         self.left_out = [
             what
             for what, there in {
-                "couplings of joints (mimic, equality)": model.neq > 0,
+                "couplings other than linear ones of two joints": model.eq_active0.sum() > len(coupled),
                 "springs of joints": sprung,
-                "sliding joints": bool(self.slides),
+                "sliding joints": bool({*sliding} - {*model.eq_obj1id[coupled].tolist()}),
                 "hinges without a name": len(hinges) < len(every),
                 f"no mass for {', '.join(massless)}": bool(massless),
             }.items()
@@ -113,11 +120,20 @@ class Chain:
         lower, upper = model.jnt_range[k] if model.jnt_limited[k] else (-np.inf, np.inf)
         return Joint(name=model.joint(k).name, lower=float(lower), upper=float(upper))
 
+    def leaders(self, names: Sequence[str]) -> dict[str, str]:
+        """Return the joint of `names` with which each coupled joint moves, by the coupled joint's name."""
+        coupled = followers(self._model, names)
+        return {
+            self._model.joint(joint).name: names[int(np.flatnonzero(ratios)[0])]
+            for joint, ratios in zip(coupled.joints, coupled.ratios, strict=True)
+            if ratios.any()
+        }
+
     def loads(self, names: Sequence[str], time: Array, positions: Array) -> Array:
         """Return the load on each joint, (joints, n, 4): the columns of `core.motion.recording.LOAD_CHANNELS`.
 
         Args:
-            names: Joints that moved; the others rest at the file's zero.
+            names: Joints that moved; the others move with them if they are coupled, or rest at the file's zero.
             time: Times [s], (n,).
             positions: Angles [rad], (n, joints).
 
@@ -128,34 +144,35 @@ class Chain:
             known = ", ".join(self._address)
             raise InputError(f"{self.file}: no joint {unknown[0]!r}; its hinges are {known}")
         velocities, accelerations = derivatives(time, positions)
-        places = [self._address[name][0] for name in names]
-        dofs = [self._address[name][1] for name in names]
         mujoco, model, data = self._mujoco, self._model, self._data
+        coupled = followers(model, names)
+        joints = [*(model.joint(name).id for name in names), *coupled.joints]
+        places, dofs = model.jnt_qposadr[joints], model.jnt_dofadr[joints]
+        zeros, ratios = np.append(np.zeros(len(names)), coupled.zeros), np.vstack([np.eye(len(names)), coupled.ratios])
         column, found = np.empty(model.nv), np.empty((len(names), len(time), 4))
 
-        def torque(velocity: Array | float, acceleration: Array | float) -> Array:
+        def torque(position: Array, velocity: Array | float = 0.0, acceleration: Array | float = 0.0) -> Array:
+            data.qpos[places] = zeros + ratios @ position
             data.qvel[dofs], data.qacc[dofs] = velocity, acceleration
             mujoco.mj_inverse(model, data)
-            return data.qfrc_inverse[dofs].copy()
+            return data.qfrc_inverse[dofs] @ ratios
 
         data.qpos[:], data.qvel[:], data.qacc[:] = model.qpos0, 0.0, 0.0
         for k, (q, v, a) in enumerate(zip(positions, velocities, accelerations, strict=True)):
-            data.qpos[places] = q
-            whole = torque(v, a)
+            whole = torque(q, ratios @ v, ratios @ a)
             inertia = np.empty(len(names))
-            for j, dof in enumerate(dofs):
-                mujoco.mj_mulM(model, data, column, np.eye(1, model.nv, dof)[0])
-                inertia[j] = column[dof]
-            weight = torque(0.0, 0.0)
-            turned = np.empty(len(names))
-            for j, place in enumerate(places):
-                data.qpos[place] = q[j] + QUARTER
-                turned[j] = torque(0.0, 0.0)[j]
-                data.qpos[place] = q[j]
+            for j, moved in enumerate(ratios.T):
+                vector = np.zeros(model.nv)
+                vector[dofs] = moved
+                mujoco.mj_mulM(model, data, column, vector)
+                inertia[j] = vector @ column
+            weight = torque(q)
+            turned = np.array([torque(q + TURN * one)[j] for j, one in enumerate(np.eye(len(names)))])
+            slope = (turned - weight * np.cos(TURN)) / np.sin(TURN)
             sine, cosine = np.sin(q), np.cos(q)
             found[:, k, 0] = inertia
-            found[:, k, 1] = weight * sine + turned * cosine
-            found[:, k, 2] = weight * cosine - turned * sine
+            found[:, k, 1] = weight * sine + slope * cosine
+            found[:, k, 2] = weight * cosine - slope * sine
             found[:, k, 3] = inertia * a + weight - whole
         return found
 

@@ -124,5 +124,8 @@ def known_joints(chain: Chain, motions: Sequence[ArmMotion]) -> tuple[list[str],
             what = f"slides in {chain.file.name}" if joint in chain.slides else lacking
             notes.append(f"{joint} {what}: left out, and its motion is not known to the others")
     notes += [f"{chain.file.name} has {what}: the loads leave this out" for what in chain.left_out]
-    unrecorded = [joint for joint in of_file if joint not in recorded]
-    return known, notes + [f"{joint} is not recorded: it rests at the file's zero" for joint in unrecorded]
+    leaders = chain.leaders(known)
+    for joint in (joint for joint in of_file if joint not in recorded):
+        state = f"moves with {leaders[joint]}" if joint in leaders else "rests at the file's zero"
+        notes.append(f"{joint} is not recorded: it {state}")
+    return known, notes
