@@ -104,6 +104,7 @@ if TYPE_CHECKING:
     from core.motion.trajectories import Trajectory, make_trajectory
     from core.practice.diagram import DriveBackdriveDiagram
     from core.practice.placement import PlacedPoint
+    from core.robot.next import NextMotions
     from core.robot.runs import RobotRuns
     from core.servo.bench import Bench
     from core.servo.model import ServoModel
@@ -127,6 +128,7 @@ _PLACES = {
     "core.motion.simulation": ("simulate_trajectory",),
     "core.motion.trajectories": ("Trajectory", "make_trajectory"),
     "core.practice.diagram": ("DriveBackdriveDiagram",),
+    "core.robot.next": ("NextMotions",),
     "core.robot.runs": ("RobotRuns",),
     "core.servo.bench": ("Bench",),
     "core.servo.model": ("ServoModel",),
@@ -139,11 +141,11 @@ _PLACES = {
 
 __all__ = [
     "Bench", "Certainty", "Check", "Comparison", "Coverage", "CrossValidated", "DriveBackdriveDiagram",
-    "Evaluation", "ExportResult", "Identification", "Learned", "ModelResult", "NextRecordings", "Recording",
-    "RobotRuns", "ServoBenchError", "ServoModel", "ServoSettings", "ServoSpec", "Session", "Trajectory", "certainty",
-    "check_export", "coverage", "cross_validate", "drive_backdrive", "evaluate", "example", "export", "from_frame",
-    "identify", "import_logs", "learn", "load_model", "load_servo", "make_trajectory", "propose", "record", "recording",
-    "robot_runs", "simulate", "simulate_trajectory", "write_model",
+    "Evaluation", "ExportResult", "Identification", "Learned", "ModelResult", "NextMotions", "NextRecordings",
+    "Recording", "RobotRuns", "ServoBenchError", "ServoModel", "ServoSettings", "ServoSpec", "Session", "Trajectory",
+    "certainty", "check_export", "coverage", "cross_validate", "drive_backdrive", "evaluate", "example", "export",
+    "from_frame", "identify", "import_logs", "learn", "load_model", "load_servo", "make_trajectory", "propose",
+    "propose_motions", "record", "recording", "robot_runs", "simulate", "simulate_trajectory", "write_model",
 ]  # fmt: skip
 
 
@@ -934,6 +936,48 @@ def propose(
     kept = None if runs.session is None else runs.session.document(PLAN_DOCUMENT)
     plan = plan_to_offer(kept, wanted.servo)
     return next_recordings(wanted, runs.recordings, plan, count=count, objective=objective)
+
+
+def propose_motions(
+    runs: RobotRuns,
+    joint: str,
+    model: str | Path | ServoModel | None = None,
+    *,
+    count: int = 3,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
+) -> NextMotions:
+    """Propose the motions of a robot's joint that would narrow the intervals of its parameters most.
+
+    One joint moves while the others hold a pose. The robot may touch itself: not every pose within the ranges was
+    recorded.
+
+    Args:
+        runs: The recorded motions, from `robot_runs`.
+        joint: The joint.
+        model: Model identified from them. Default: the shipped M6 of the joint's servo.
+        count: Number of motions to propose.
+        ranges: Angles within which joints may move [rad]. Default: those of the recorded motions.
+
+    Returns:
+        Motions with the goals of all joints, best first, with the gain in information of each.
+
+    Raises:
+        ServoBenchError: There are no runs of the joint, its servo has no shipped model, or a range is beyond the limits
+            of the robot's file or too small.
+
+    Example:
+        >>> arm = sb.robot_runs("arm", "so101.urdf")  # doctest: +SKIP
+        >>> found = sb.propose_motions(arm, "elbow_flex", ranges={"shoulder_lift": (-0.5, 0.7)})  # doctest: +SKIP
+        >>> found.proposals[0][0].goals["elbow_flex"]  # doctest: +SKIP
+    """
+    from core.base.errors import InputError
+    from core.robot.next import next_motions
+    from core.servo.terms import RICHEST
+
+    if joint not in runs.joints:
+        raise InputError(f"no run of the joint {joint}; there are runs of {', '.join(runs.joints)}")
+    wanted = f"{runs.joints[joint][0].settings.servo}:{RICHEST}" if model is None else model
+    return next_motions(load_model(wanted), runs, joint, count, ranges)
 
 
 def drive_backdrive(

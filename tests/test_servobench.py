@@ -10,6 +10,7 @@ import subprocess
 import sys
 from dataclasses import fields
 from pathlib import Path
+from types import SimpleNamespace
 
 import matplotlib
 import numpy as np
@@ -356,6 +357,15 @@ class TestArguments:
         given = reach(target, sb.propose, session, "xl330:m2", count=2, objective="widths")
         assert (given["model"], given["count"], given["objective"]) == (sb.load_model("xl330:m2"), 2, "widths")
         assert [run.id for run in given["recordings"]] == [run.id for run in session.runs()]
+
+    def test_of_a_proposal_for_a_robot(self, reach):
+        run = SimpleNamespace(settings=SimpleNamespace(servo="sts3215"))
+        runs = SimpleNamespace(joints={"lift": (run,)})
+        given = reach(
+            "core.robot.next.next_motions", sb.propose_motions, runs, "lift", count=2, ranges={"lift": (0, 1)}
+        )
+        assert given["model"] == sb.load_model("sts3215:m6")
+        assert (given["runs"], given["joint"], given["count"], given["ranges"]) == (runs, "lift", 2, {"lift": (0, 1)})
 
     def test_of_an_export(self, reach, place):
         target = "core.export.exporting.export_model"

@@ -109,7 +109,6 @@ class NextMotions:
 
 def next_motions(
     model: ServoModel,
-    chain: Chain,
     runs: RobotRuns,
     joint: str,
     count: int = 3,
@@ -120,8 +119,7 @@ def next_motions(
 
     Args:
         model: Model of the joint's servo.
-        chain: The robot.
-        runs: Its recorded motions.
+        runs: The robot's recorded motions.
         joint: The joint.
         count: Number of motions.
         ranges: Ranges of joints [rad]. Default: those of the recorded motions.
@@ -131,7 +129,7 @@ def next_motions(
         InputError: A range is beyond the joint's limits, or too small.
         IdentificationError: Every parameter is frozen, or the model is of another servo.
     """
-    planned = planned_motions(model, chain, runs, joint, ranges or {})
+    planned = planned_motions(model, runs, joint, ranges or {})
     recorded = runs.joints[joint]
     found = best_of(model, recorded, [motion.run for motion in planned], count, threads=threads)
     known = judge(model, model.parameters, recorded, threads=threads)
@@ -141,11 +139,9 @@ def next_motions(
     )
 
 
-def planned_motions(
-    model: ServoModel, chain: Chain, runs: RobotRuns, joint: str, ranges: Mapping[str, Range]
-) -> list[JointMotion]:
+def planned_motions(model: ServoModel, runs: RobotRuns, joint: str, ranges: Mapping[str, Range]) -> list[JointMotion]:
     """Return the motions of a joint to choose from; arguments as for `next_motions`."""
-    within = _ranges(chain, runs, ranges)
+    within = _ranges(runs, ranges)
     low, high = within[joint]
     if high - low < SMALLEST_RANGE:
         raise InputError(
@@ -156,7 +152,7 @@ def planned_motions(
     step = sampling_interval(runs.joints[joint])
     time = np.arange(round(DURATION / step), dtype=np.float64) * step
     motions: list[JointMotion] = []
-    for pose, load, gravity in _poses(chain, joint, within, OTHER_LOAD * model.spec.stall_torque):
+    for pose, load, gravity in _poses(runs.chain, joint, within, OTHER_LOAD * model.spec.stall_torque):
         held = np.broadcast_to(load, (len(time), len(load)))
         for kind, goal in goals_within(time, low, high, model.spec.no_load_speed).items():
             channels = {
@@ -196,9 +192,9 @@ def goals_within(time: Array, low: float, high: float, no_load_speed: float) -> 
     }
 
 
-def _ranges(chain: Chain, runs: RobotRuns, given: Mapping[str, Range]) -> dict[str, Range]:
+def _ranges(runs: RobotRuns, given: Mapping[str, Range]) -> dict[str, Range]:
     """Return the range of each joint [rad], within its limits."""
-    limits = {joint.name: joint for joint in chain.joints}
+    limits = {joint.name: joint for joint in runs.chain.joints}
     recorded = [joint for joint in runs.motions[0].runs if joint in limits]
     if unknown := [joint for joint in given if joint not in recorded]:
         raise InputError(f"no motion has a joint {unknown[0]} of the robot; there are {', '.join(recorded)}")

@@ -62,6 +62,8 @@ class RobotRuns:
         >>> [each.joint for each in arm.coverage]  # doctest: +SKIP
     """
 
+    chain: Chain
+    """The robot."""
     motions: tuple[ArmMotion, ...]
     joints: Mapping[str, tuple[Recording, ...]]
     """Runs with load of each joint, in the order of the motions."""
@@ -101,6 +103,7 @@ def robot_runs(chain: Chain, recordings: Sequence[Recording], joints: Sequence[s
         if joint in still
     ]
     return RobotRuns(
+        chain=chain,
         motions=motions,
         joints={joint: loaded[joint] for joint in wanted},
         coverage=tuple(_coverage(joint, loaded[joint]) for joint in wanted),

@@ -1,6 +1,7 @@
 """`bench robot`: from motions of a whole arm to a model for each joint, and what refuses runs of joints elsewhere."""
 
 import json
+import math
 import shutil
 from types import SimpleNamespace
 
@@ -256,6 +257,16 @@ def test_the_next_motions_are_printed_and_written(place, result, capsys, tmp_pat
     assert len(found["proposals"]) == 2
     words = ["robot", "next", place / "lab", "--urdf", place / "arm.xml", "--joints", "lift", "--count", "1"]
     assert "not determined so far" in output_of(capsys, *words).out
+
+
+def test_python_proposes_the_same_motions(place, result, capsys):
+    words = ["robot", "next", place / "lab", "--result", result, "--joints", "lift", "--count", "2", "--json"]
+    expected = json.loads(output_of(capsys, *words, "--range", "lift=-40:30").out)["joints"]["lift"]
+    arm, ends = sb.robot_runs(place / "lab", place / "arm.xml"), (math.radians(-40.0), math.radians(30.0))
+    found = sb.propose_motions(arm, "lift", read_robot(result).model("lift"), count=2, ranges={"lift": ends})
+    assert json.loads(json.dumps(found.to_json())) == expected
+    with pytest.raises(InputError, match="no run of the joint wrist; there are runs of pan, lift, elbow"):
+        sb.propose_motions(arm, "wrist")
 
 
 def test_the_file_of_a_robot_is_taken_from_its_sessions_folder(place, capsys, tmp_path):

@@ -27,7 +27,7 @@ def arm(tmp_path_factory):
     file = tmp_path_factory.mktemp("arm") / "arm.xml"
     file.write_text(ARM)
     chain = Chain(file)
-    return chain, robot_runs(chain, [run.trimmed(None, 9.0) for run in planted(chain, MODEL)])
+    return robot_runs(chain, [run.trimmed(None, 9.0) for run in planted(chain, MODEL)])
 
 
 def undetermined(runs):
@@ -35,8 +35,8 @@ def undetermined(runs):
 
 
 def test_proposed_motions_determine_what_recorded_ones_do_not(arm):
-    chain, runs = arm
-    found = next_motions(MODEL, chain, runs, "elbow", 2, threads=2)
+    runs = arm
+    found = next_motions(MODEL, runs, "elbow", 2, threads=2)
     before = undetermined(runs.joints["elbow"])
     assert {*found.undetermined} == before
     assert len(before) > 2
@@ -51,9 +51,9 @@ def test_proposed_motions_determine_what_recorded_ones_do_not(arm):
 
 
 def test_motions_stay_within_ranges_and_the_poses_differ_in_gravity(arm):
-    chain, runs = arm
+    runs = arm
     ranges = {"lift": (-0.5, 1.0), "elbow": (-1.5, 1.5)}
-    motions = planned_motions(MODEL, chain, runs, "lift", ranges)
+    motions = planned_motions(MODEL, runs, "lift", ranges)
     least, most = sorted({motion.gravity for motion in motions})
     assert most - least > 0.01 * MODEL.spec.stall_torque
     for motion in motions:
@@ -62,10 +62,10 @@ def test_motions_stay_within_ranges_and_the_poses_differ_in_gravity(arm):
         goal = motion.goals["lift"]
         assert -0.5 < goal.min() < goal.max() < 1.0
         assert motion.run.settings.kp / SETTINGS.kp in FACTORS
-        load = chain.loads(NAMES, motion.run.time, np.column_stack([motion.goals[name] for name in NAMES]))[1]
+        load = runs.chain.loads(NAMES, motion.run.time, np.column_stack([motion.goals[name] for name in NAMES]))[1]
         np.testing.assert_allclose(motion.run.load[:, :3], load[:, :3], atol=1e-9)
         np.testing.assert_allclose(motion.run.load[:, 3], 0.0)
-    assert len({motion.gravity for motion in planned_motions(MODEL, chain, runs, "pan", {})}) == 1
+    assert len({motion.gravity for motion in planned_motions(MODEL, runs, "pan", {})}) == 1
 
 
 def test_each_kind_of_motion_ends_before_the_range_and_the_servos_speed():
@@ -78,7 +78,7 @@ def test_each_kind_of_motion_ends_before_the_range_and_the_servos_speed():
 
 
 def test_wrong_ranges_are_named(arm):
-    chain, runs = arm
+    runs = arm
     for ranges, words in (
         ({"lift": (-9.0, 1.0)}, "range of lift, -515.7 to 57.3°, is not within its limits, -90 to 90°"),
         ({"lift": (1.0, 0.5)}, "range of lift, 57.3 to 28.65°, is not within"),
@@ -86,7 +86,7 @@ def test_wrong_ranges_are_named(arm):
         ({"lift": (0.0, 0.05)}, "lift has a range of 0.05 rad, too small for a motion"),
     ):
         with pytest.raises(InputError, match=words):
-            planned_motions(MODEL, chain, runs, "lift", ranges)
+            planned_motions(MODEL, runs, "lift", ranges)
     assert parse_range("lift=-30:45") == ("lift", (math.radians(-30), math.radians(45)))
     for text in ("lift", "lift=3", "lift=a:b", "=1:2", "lift=nan:2", "lift=1:2:3"):
         with pytest.raises(InputError, match="expected a joint and its range in degrees"):

@@ -255,7 +255,6 @@ def _evaluate(arguments: argparse.Namespace) -> None:
 
 
 def _next(arguments: argparse.Namespace) -> None:
-    from core.robot.chain import Chain
     from core.robot.next import next_motions, parse_range
     from core.servo.shipped import load_model, shipped_models
     from sessions import Session
@@ -273,9 +272,7 @@ def _next(arguments: argparse.Namespace) -> None:
         if known is None and RICHEST not in shipped_models(servo):
             raise InputError(f"{servo} has no shipped model: identify the joints, and give --result RESULT")
         model = load_model(servo, RICHEST) if known is None else known.model(joint)
-        found[joint] = next_motions(
-            model, Chain(robot), runs, joint, arguments.count, ranges, threads=arguments.threads
-        )
+        found[joint] = next_motions(model, runs, joint, arguments.count, ranges, threads=arguments.threads)
     written = [] if arguments.output is None else _write_goals(found, Path(arguments.output))
     if arguments.json:
         print_json({"joints": {joint: each.to_json() for joint, each in found.items()}, "files": written})
