@@ -90,6 +90,13 @@ class RobotIdentification:
     """Mean absolute error of each joint's recommended model by motion [rad]."""
     failed: Mapping[str, str]
     """Reason for each joint that could not be identified."""
+    not_reached: tuple[str, ...] = ()
+    """Joints after the one during which it was stopped."""
+
+    @property
+    def stopped(self) -> str | None:
+        """Joint during which it was stopped, or None."""
+        return next((joint for joint, each in self.joints.items() if each.stopped), None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,7 +206,8 @@ def identify_robot(
         reasons = [f"{joint}: {why}" for joint, why in failed.items()]
         raise IdentificationError("; ".join(reasons) or "stopped before a joint was identified")
     errors = {joint: errors_by_motion(runs, joint, each.recommended.model) for joint, each in found.items()}
-    kept = RobotIdentification(split=split, joints=found, errors=errors, failed=failed)
+    left = tuple(joint for joint in runs.joints if joint not in {*found, *failed})
+    kept = RobotIdentification(split=split, joints=found, errors=errors, failed=failed, not_reached=left)
     write_file(folder, ROBOT, _to_json(copy_robot(robot, folder).name, kept, runs))
     return kept
 

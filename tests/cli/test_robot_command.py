@@ -3,6 +3,7 @@
 import json
 import math
 import shutil
+import signal
 from types import SimpleNamespace
 
 import numpy as np
@@ -267,6 +268,29 @@ def test_python_proposes_the_same_motions(place, result, capsys):
     assert json.loads(json.dumps(found.to_json())) == expected
     with pytest.raises(InputError, match="no run of the joint wrist; there are runs of pan, lift, elbow"):
         sb.propose_motions(arm, "wrist")
+
+
+@pytest.mark.parametrize("printed", [[], ["--json"]])
+def test_a_stop_names_the_joints_that_were_fitted_and_not_reached(place, tmp_path, monkeypatch, capsys, printed):
+    from bench_gui.cli.commands.model import robot
+
+    watch = robot._watch
+
+    def stopping(bar, interrupt, joint, begin, share):
+        if joint == "lift":
+            signal.raise_signal(signal.SIGINT)
+        return watch(bar, interrupt, joint, begin, share)
+
+    monkeypatch.setattr(robot, "_watch", stopping)
+    words = ["robot", "identify", place / "lab", "--urdf", place / "arm.xml", *FIT, *printed, "-o", tmp_path / "result"]
+    told = output_of(capsys, *words, status=130).out
+    assert [*read_robot(tmp_path / "result").joints] == ["pan", "lift"]
+    if printed:
+        data = json.loads(told)
+        assert (data["stopped"], data["not_reached"]) == ("lift", ["elbow"])
+    else:
+        line = "stopped during lift, which keeps the best so far; complete: pan; not reached: elbow"
+        assert line in told.splitlines()
 
 
 def test_the_file_of_a_robot_is_taken_from_its_sessions_folder(place, capsys, tmp_path):

@@ -178,6 +178,8 @@ def _identify(arguments: argparse.Namespace) -> None:
                 "held_out": found.split.validation,
                 "joints": {name: {**row, "motions": found.errors[name]} for name, row in joints.items()},
                 "failed": found.failed,
+                "stopped": found.stopped,
+                "not_reached": found.not_reached,
                 "notes": runs.notes,
                 "warnings": runs.warnings,
             }
@@ -200,6 +202,12 @@ def _identify(arguments: argparse.Namespace) -> None:
     )
     for joint, reason in found.failed.items():
         print(f"{joint}: {reason}")
+    if found.stopped:
+        complete = ", ".join(joint for joint in found.joints if joint != found.stopped) or "none"
+        print(
+            f"stopped during {found.stopped}, which keeps the best so far; complete: {complete}; "
+            f"not reached: {', '.join(found.not_reached) or 'none'}"
+        )
     if held := found.split.validation:
         print(f"held out: {', '.join(held)} ({len(held)} of {len(runs.motions)} motions)")
     folder = arguments.output
