@@ -19,6 +19,14 @@ from core.identification.runs.conditions import FEWEST_SAMPLES
 from core.motion.recording import MOTION, Recording
 from core.robot.chain import Chain
 
+ALIKE = 0.4
+"""Largest mean difference of the goals of two takes of one motion, as a share of their mean distance from their means.
+
+Two of the 25 motions of an SO-101 differ by 1.0 at least; one of them started a sample later, by 0.32 at most.
+"""
+POINTS = 500
+"""Number of times at which goals are compared."""
+
 
 @dataclass(frozen=True, eq=False)
 class ArmMotion:
@@ -28,6 +36,8 @@ class ArmMotion:
     """Name of the motion."""
     runs: Mapping[str, Recording]
     """Run of each joint."""
+    repeats: str = ""
+    """Name of an earlier motion with the same goals; empty if there is none."""
 
     @property
     def time(self) -> Array:
@@ -44,8 +54,8 @@ class ArmMotion:
 
     @property
     def content_sha256(self) -> str:
-        """Name of the motion: motions of one name are held out together."""
-        return self.id
+        """Name of the motion or of the one that it repeats: takes of one motion are held out together."""
+        return self.repeats or self.id
 
     def conditions(self) -> dict[str, str | float]:
         """Return the conditions that all joints share."""
@@ -85,7 +95,36 @@ def motions_of(recordings: Sequence[Recording]) -> tuple[tuple[ArmMotion, ...], 
         motions.append(ArmMotion(motion, {joint: _at_times(runs[joint], common) for joint in joints}))
     if not motions:
         raise InputError(f"no motion has runs of all joints ({', '.join(joints)}) at common times; {'; '.join(notes)}")
-    return tuple(motions), notes
+    return _with_repeats(motions, notes), notes
+
+
+def _with_repeats(motions: Sequence[ArmMotion], notes: list[str]) -> tuple[ArmMotion, ...]:
+    """Return the motions, later takes with the one that they repeat; adds a sentence on each take to the notes."""
+    found: list[ArmMotion] = []
+    for motion in motions:
+        first = next((other for other in found if not other.repeats and _have_equal_goals(other, motion)), None)
+        found.append(motion if first is None or first.id == motion.id else replace(motion, repeats=first.id))
+    takes = [motion for motion in found if motion.repeats]
+    if takes and len({motion.content_sha256 for motion in found}) == 1:
+        notes.append(f"all motions have the goals of {found[0].id}: held-out ones show the error in known motion only")
+        return tuple(motions)
+    notes += [f"{motion.id} has the goals of {motion.repeats}: they are held out together" for motion in takes]
+    return tuple(found)
+
+
+def _have_equal_goals(one: ArmMotion, other: ArmMotion) -> bool:
+    """Return True if all joints have the same goals from the beginning on, in takes of similar duration."""
+    durations = [float(np.ptp(motion.time)) for motion in (one, other)]
+    if min(durations) < 0.5 * max(durations):
+        return False
+    times = np.linspace(0.0, min(durations), POINTS)
+    a, b = (
+        np.array([np.interp(times, motion.time - motion.time[0], goal) for goal in motion.goals([*one.runs]).T])
+        for motion in (one, other)
+    )
+    known = np.isfinite(a + b).all(axis=1)
+    a, b = a[known], b[known]
+    return bool(a.size and np.abs(a - b).mean() <= ALIKE * np.abs(a - a.mean(axis=1, keepdims=True)).mean())
 
 
 def meant(joint: str, known: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ import pytest
 from core.base.errors import InputError
 from core.identification.evaluate import evaluate
 from core.identification.runs.split import split_recordings
-from core.motion.recording import JOINT
+from core.motion.recording import JOINT, MOTION
 from core.motion.simulation import simulate_recording
 from core.servo.catalogue import load_servo
 from core.servo.shipped import load_model
@@ -196,6 +196,42 @@ def test_smooth_angles_may_change_by_any_step(chain, runs):
 def test_a_wrong_sign_is_named(chain, runs, joint):
     (warning,) = robot_runs(chain, scaled(runs, -1.0, [joint])).warnings
     assert warning.startswith(f"the sign of {joint} looks wrong: gravity would then fit the errors at rest")
+
+
+def taken_again(runs, motion, name, shift=0.0, later=0):
+    """A further take of a motion, with its goals moved [rad] and a few samples later."""
+    return [
+        replace(
+            run,
+            id=f"{name}-{run.joint}",
+            provenance={**run.provenance, MOTION: name, "source_sha256": name},
+            channels={**run.channels, "goal_position": np.roll(run.goal_position, later) + shift},
+        )
+        for run in runs
+        if run.provenance[MOTION] == motion
+    ]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", ["motion1 (1)", "motion1_2", "other"])
+def test_takes_of_one_motion_are_held_out_together(chain, runs, name, seed):
+    found = robot_runs(chain, [*runs, *taken_again(runs, "motion1", name, later=1)])
+    assert found.notes == (f"{name} has the goals of motion1: they are held out together",)
+    held = split_recordings(found.motions, "25%", seed).validation
+    assert ("motion1" in held) == (name in held)
+
+
+def test_a_motion_at_another_pose_is_no_take(chain, runs):
+    found = robot_runs(chain, [*runs, *taken_again(runs, "motion1", "motion1_2", shift=0.5)])
+    assert [motion.content_sha256 for motion in found.motions] == ["motion0", "motion1", "motion2", "motion1_2"]
+    assert found.notes == ()
+
+
+def test_takes_of_a_single_motion_can_be_held_out(chain, runs):
+    """There is no other motion to hold out."""
+    found = robot_runs(chain, [*runs[3:6], *taken_again(runs, "motion1", "motion1_2")])
+    assert found.notes == ("all motions have the goals of motion1: held-out ones show the error in known motion only",)
+    assert len(split_recordings(found.motions, "25%").validation) == 1
 
 
 def test_exchanged_joints_are_named(chain, runs):
