@@ -45,6 +45,8 @@ NOT_DYNAMIC = ("visual", "collision", "transmission", "gazebo")
 """Elements of a URDF that its dynamics does not need, and whose meshes may be missing."""
 NO_MASS = 1e-12
 """Mass [kg] and inertia [kg·m²] of links that move and have none in the file, which MuJoCo refuses."""
+DUMMY_MASS = 1e-6
+"""Mass up to which a link counts as one without [kg]: files give 1e-9 to links that only mark a place."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,9 +110,8 @@ class Chain:
         """Return the links that move and have no mass of their own or of what is fixed to them."""
         model = self._model
         mass = np.bincount(model.body_weldid, model.body_mass, model.nbody)
-        light = mass <= NO_MASS * np.bincount(model.body_weldid, minlength=model.nbody)
         moving = [k for k in range(1, model.nbody) if model.body_jntnum[k]]
-        massless = [model.body(k).name or f"body {k}" for k in moving if light[k]]
+        massless = [model.body(k).name or f"body {k}" for k in moving if mass[k] <= DUMMY_MASS]
         if len(massless) == len(moving):
             raise InputError(f"{self.file}: no link that moves has a mass ({', '.join(massless)}), so no load is known")
         return massless

@@ -117,6 +117,7 @@ def test_a_urdf_needs_no_meshes_and_knows_its_limits(tmp_path):
 
 LINK = """<link name="{0}"><inertial><origin xyz="0.05 0 0"/><mass value="0.2"/>
 <inertia ixx="1e-3" iyy="1e-3" izz="1e-3" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+DUMMY = '<inertial><mass value="1e-9"/><inertia ixx="0" iyy="0" izz="0" ixy="0" ixz="0" iyz="0"/></inertial>'
 HINGE = """<joint name="{0}" type="continuous"><origin xyz="0.1 0 0"/><parent link="{1}"/><child link="{2}"/>
 <axis xyz="0 1 0"/></joint>"""
 TWO = f"""<robot name="r"><link name="base"/>{LINK.format("one")}{LINK.format("two")}
@@ -131,20 +132,21 @@ def test_a_robot_is_read_in_the_encoding_that_it_states(tmp_path, encoding):
     assert [joint.name for joint in Chain(file).joints] == ["a", "b"]
 
 
+@pytest.mark.parametrize("left", ["", DUMMY], ids=["none", "dummy"])
 @pytest.mark.parametrize("link", ["one", "two"])
-def test_a_moving_link_without_mass_is_named(tmp_path, link):
+def test_a_moving_link_without_mass_is_named(tmp_path, link, left):
     """The other link's load stays as it is."""
     files = tmp_path / "whole.urdf", tmp_path / "lacking.urdf"
     files[0].write_text(TWO)
-    files[1].write_text(TWO.replace(LINK.format(link), f'<link name="{link}"/>'))
+    files[1].write_text(TWO.replace(LINK.format(link), f'<link name="{link}">{left}</link>'))
     whole, lacking = map(Chain, files)
     assert (whole.left_out, lacking.left_out) == ([], [f"no mass for {link}"])
     time, rest = np.linspace(0.0, 1.0, 11), np.zeros((11, 2))
     expected, found = (chain.loads(["a", "b"], time, rest)[:, 0] for chain in (whole, lacking))
     own = 0.001 + 0.2 * 0.05**2
     np.testing.assert_allclose(expected[:, 0], [2.0 * own + 0.2 * (0.15**2 - 0.05**2), own])
-    left = {"one": [expected[0, 0] - own, own], "two": [own, 0.0]}[link]
-    np.testing.assert_allclose(found[:, 0], left, atol=1e-9)
+    remaining = {"one": [expected[0, 0] - own, own], "two": [own, 0.0]}[link]
+    np.testing.assert_allclose(found[:, 0], remaining, atol=1e-9)
 
 
 def test_an_inertia_that_no_body_has_is_refused_with_its_link_and_can_be_evened_out(tmp_path):
