@@ -124,6 +124,7 @@ class Controller(QObject):
         for other_models in (self.library.runs_changed, self.library.fit_changed, self.connecting.servo_chosen):
             other_models.connect(self._offer_models)
         self.fitting.finished.connect(lambda _: self.comparison.choose_sensibly())
+        self.identifying.robot.identified.connect(self.comparison.choose_sensibly)
         self.servo.changed.connect(lambda _: self.computations.set_courteous(self.servo.busy))
         self.servo.changed.connect(self._settle)
         self.servo.acknowledged.connect(lambda: self.journal.settle(SERVO))

@@ -124,8 +124,9 @@ class Comparison(QObject):
 
     @property
     def entries(self) -> list[ModelEntry]:
-        """The chosen models."""
-        return [entry for entry in self._model_list.entries if entry.key in self.chosen]
+        """The chosen models, those of a robot's joints if there are runs of their joint."""
+        joints = {"", *(run.joint for run in self.runs)}
+        return [entry for entry in self._model_list.entries if entry.key in self.chosen and entry.joint in joints]
 
     @property
     def runs(self) -> list[RunSummary]:
@@ -169,10 +170,16 @@ class Comparison(QObject):
             self.choose(keys)
 
     def choose_sensibly(self) -> None:
-        """Choose identified models if there are any, otherwise the simplest and the richest of the catalogue."""
+        """Choose identified models if there are any, otherwise the simplest and the richest of the catalogue.
+
+        The models of a robot's joints are chosen beside the richest one, which is not of this robot.
+        """
         entries = self._model_list.entries
-        identified = [e.key for e in entries if e.origin == IDENTIFIED]
-        if identified:
+        joints = [e.key for e in entries if e.joint]
+        identified = [e.key for e in entries if e.origin == IDENTIFIED and not e.joint]
+        if joints:
+            keys = (*joints, *(e.key for e in entries if e.model.friction == RICHEST and e.origin == CATALOGUE))
+        elif identified:
             first, best = identified[0], self._model_list.recommended or identified[-1]
             keys = (first, best) if first != best else (first, identified[-1])
         else:

@@ -49,7 +49,8 @@ class ErrorTable(TextTable):
             self._groups = [((name, _runs(group)), group) for name, group in condition_groups(conditions, by)]
         else:
             self._groups = [
-                ((run.id.split("_")[0], f"{run.trajectory}  kp {run.kp:g}"), Group((), (run.id,))) for run in runs
+                ((run.id.split("_")[0], f"{run.trajectory}  {run.joint or f'kp {run.kp:g}'}"), Group((), (run.id,)))
+                for run in runs
             ]
         if self._groups:
             everything = Group((), tuple(run.id for run in runs))
@@ -95,8 +96,8 @@ class ErrorTable(TextTable):
         names, group = self._groups[row]
         if column == 1 and self.run_id(row):
             # Exported tables keep the trajectory's name.
-            name, gap, gain = names[column].partition("  ")
-            return Cell(f"{title_of(name)}{gap}{gain}", names[column])
+            name, gap, rest = names[column].partition("  ")
+            return Cell(f"{title_of(name)}{gap}{rest}", names[column])
         if column < 2:
             return Cell(names[column], bold=row == 0)
         entry = self._entries[column - 2]
@@ -108,8 +109,10 @@ class ErrorTable(TextTable):
 
     def _is_best(self, group: Group, place: int) -> bool:
         errors = [group.mean(self._book.of(entry)) for entry in self._entries]
-        known = [error for error in errors if error is not None]
-        return len(known) > 1 and errors[place] == min(known)
+        known = {entry: error for entry, error in zip(self._entries, errors, strict=True) if error is not None}
+        # Models of different joints are not judged by the same runs.
+        of_one = len({entry.joint for entry in known} - {""}) < 2
+        return of_one and len(known) > 1 and errors[place] == min(known.values())
 
 
 def _runs(group: Group) -> str:

@@ -48,7 +48,8 @@ class ModelChoice(QWidget):
             box = QCheckBox(self._title(entry))
             box.setChecked(entry.key in self._comparison.chosen)
             box.setIconSize(QSize(22, 10))
-            describe(box, f"Compare {entry.title}", f"Simulate the chosen runs with {entry.model.title}")
+            of = f" of {entry.joint}" if entry.joint else ""
+            describe(box, f"Compare {entry.title}", f"Simulate the chosen runs{of} with {entry.model.title}")
             box.toggled.connect(lambda _: self._choose())
             self._sections[entry.origin].wide(box)
             self.boxes[entry.key] = box
@@ -60,6 +61,8 @@ class ModelChoice(QWidget):
 
     def _title(self, entry: ModelEntry) -> str:
         name = f"{entry.model.friction.upper()}  {FRICTION_TITLES[entry.model.friction]}"
+        if entry.joint:
+            return entry.title
         if entry.origin == FILE:
             return f"{entry.model.friction.upper()}  {Path(entry.key).name}"
         best = entry.origin == IDENTIFIED and entry.key == self._model_list.recommended

@@ -83,7 +83,7 @@ class ModelsTab(QWidget):
     def _grouped(self) -> tuple[list[tuple[str, Group]], str]:
         runs, by = self._comparison.runs, GROUPS[self.groups.currentIndex()][1]
         if isinstance(by, str):
-            fitted = next((e.model for e in self._comparison.entries if e.origin == IDENTIFIED), None)
+            fitted = [e.model for e in self._comparison.entries if e.origin == IDENTIFIED]
             return split_groups([run.id for run in runs], fitted), "Use of the runs by the identification"
         conditions = {run.id: conditions_of(run) for run in runs}
         return condition_groups(conditions, by), heading(by[0]) if by else "Runs"

@@ -82,7 +82,8 @@ class RunPlots(QWidget):
     def show_run(self, recording: Recording | None) -> None:
         """Name a run; None: none is there."""
         self.run = "" if recording is None else recording.id
-        text = "" if recording is None else f"{recording.id.split('_')[0]}  {title_of(recording.trajectory)}"
+        of = () if recording is None else (recording.id.split("_")[0], title_of(recording.trajectory), recording.joint)
+        text = "  ".join(filter(None, of))
         self.title.setText(text)
         self.title.setVisible(bool(text))
         for chart in (self.overlay, self.residual):

@@ -85,6 +85,7 @@ class CompareView(TaskPage):
             )
         )
         controller.model_list.changed.connect(self._invalidate)
+        controller.model_list.changed.connect(self._soon.start)
         controller.model_list.current_changed.connect(lambda: self._arrived(MODELS))
         comparison.choice_changed.connect(self._invalidate)
         controller.computing.connect(self._say)
@@ -290,7 +291,8 @@ class CompareView(TaskPage):
     @property
     def _next(self) -> str:
         """Task that comes next."""
-        return "Identify" if self._controller.fitting.result is None else "Export"
+        identifying = self._controller.identifying
+        return "Export" if identifying.fitting.result or identifying.robot.kept else "Identify"
 
     def _say(self) -> None:
         tab = self.tabs.current

@@ -54,10 +54,14 @@ def condition_groups(runs: Mapping[str, Mapping[str, Value]], by: Sequence[str])
     ]
 
 
-def split_groups(runs: Sequence[str], model: ServoModel | None) -> list[tuple[str, Group]]:
-    """Split runs into training, held-out and other runs of a model; return an empty list if that is unknown."""
-    known = model.provenance if model is not None else {}
-    train, held_out = set(known.get("train") or ()), set(known.get("validation") or ())
+def split_groups(runs: Sequence[str], models: Sequence[ServoModel]) -> list[tuple[str, Group]]:
+    """Split runs into training, held-out and other runs of models; return an empty list if that is unknown.
+
+    models: those of one fit, or of the joints of a robot.
+    """
+    train, held_out = (
+        {run for model in models for run in model.provenance.get(part) or ()} for part in ("train", "validation")
+    )
     parts = (
         (TRAINING, [run for run in runs if run in train]),
         (VALIDATION, [run for run in runs if run in held_out]),

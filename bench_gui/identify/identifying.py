@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject
 from bench_gui.identify.fit.messages import FitResult
 from bench_gui.identify.fit.running import Fitting
 from bench_gui.identify.fit.settings import FitSettings
+from bench_gui.identify.robot.running import RobotWork
 from bench_gui.state.choice import choice_of
 from bench_gui.state.journal import Journal
 from bench_gui.state.library import Library
@@ -44,6 +45,9 @@ class Identifying(QObject):
             result.connect(self._list_models)
         library.models_found.connect(model_list.set_identified)
         library.opened.connect(lambda: fitting.look_for_earlier(library.results_place))
+        self.robot = robot = RobotWork(computations, background)
+        robot.models_found.connect(model_list.set_joints)
+        library.opened.connect(lambda: robot.look_for_earlier(library.path, library.results_place))
 
     def identify(self, settings: FitSettings) -> None:
         """Identify from the chosen runs of their most frequent servo."""

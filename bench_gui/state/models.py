@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from PySide6.QtCore import QObject, Signal
 
 from bench_gui.plots.styles import CATALOGUE_DASH, FILE_DASH, IDENTIFIED_DASH, Style
 from core.base.errors import ServoBenchError
+from core.motion.recording import JOINT
 from core.servo.model import ServoModel
 from core.servo.shipped import load_model, shipped_models
 
@@ -25,11 +27,16 @@ class ModelEntry:
     model: ServoModel
 
     @property
+    def joint(self) -> str:
+        """Joint of a robot that the model is of; empty for a servo on the bench."""
+        return str(self.model.provenance.get(JOINT, ""))
+
+    @property
     def title(self) -> str:
-        """Short title for tables and legends, e.g. "M6", "M6 catalogue"."""
+        """Short title for tables and legends, e.g. "M6", "M6 catalogue", "elbow: M6"."""
         name = self.model.friction.upper()
         if self.origin == IDENTIFIED:
-            return name
+            return f"{self.joint}: {name}" if self.joint else name
         if self.origin == CATALOGUE:
             return f"{name} catalogue"
         file = Path(self.key)
@@ -55,6 +62,7 @@ class ModelList(QObject):
         self._picked = ""
         self._reported = ""
         self._identified: dict[str, ModelEntry] = {}
+        self._of_joints: dict[str, ModelEntry] = {}
         self._catalogue: dict[str, ModelEntry] = {}
         self._files: dict[str, ModelEntry] = {}
         self._servo = ""
@@ -63,8 +71,8 @@ class ModelList(QObject):
 
     @property
     def entries(self) -> list[ModelEntry]:
-        """Identified models first, then files, then the catalogue's."""
-        return [*self._identified.values(), *self._files.values(), *self._catalogue.values()]
+        """Identified models first, those of a robot's joints last of them, then files, then the catalogue's."""
+        return [*self._identified.values(), *self._of_joints.values(), *self._files.values(), *self._catalogue.values()]
 
     @property
     def current(self) -> ModelEntry | None:
@@ -112,6 +120,14 @@ class ModelList(QObject):
             self._identified[key] = ModelEntry(key, IDENTIFIED, model)
         best = f"{IDENTIFIED}:{recommended}"
         self.recommended = best if best in self._identified else next(iter(reversed(self._identified)), "")
+        self._tell_all()
+
+    def set_joints(self, models: Sequence[ServoModel]) -> None:
+        """Replace the identified models of a robot's joints."""
+        if not (models or self._of_joints):
+            return
+        entries = [ModelEntry(f"{IDENTIFIED}:{m.provenance[JOINT]}:{m.friction}", IDENTIFIED, m) for m in models]
+        self._of_joints = {entry.key: entry for entry in entries}
         self._tell_all()
 
     def open_file(self, path: Path) -> str:

@@ -8,14 +8,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bench_gui.identify.fit.messages import CostCurve, FitOverlay
 from core.base.announcements import announce
-from core.base.errors import ServoBenchError
+from core.base.errors import InputError, ServoBenchError
 from core.base.words import counted
 from core.identification.coverage.findings import Misread
 from core.identification.overlay import JudgedRun, overlay, worst_first
@@ -28,7 +30,7 @@ from core.motion.frequency import (
     driven_stretch,
     frequency_response,
 )
-from core.motion.recording import Recording, RunHeader
+from core.motion.recording import JOINT, Recording, RunHeader
 from core.motion.trajectories import Trajectory, make_trajectory
 from core.practice import twin
 from core.practice.twin import Cause, Start, TwinMotion
@@ -36,6 +38,11 @@ from core.servo.bench import Bench
 from core.servo.model import ServoModel
 from core.servo.shipped import load_model, shipped_models
 from core.servo.terms import Supply
+
+if TYPE_CHECKING:
+    from core.robot.chain import Chain
+    from core.robot.motions import ArmMotion
+    from sessions import Session
 
 Array = NDArray[np.float64]
 
@@ -89,11 +96,23 @@ class Errors:
     problems: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class _Arm:
+    """A robot and its motions in a session."""
+
+    chain: Chain
+    motions: tuple[ArmMotion, ...]
+    joints: tuple[str, ...]
+    """Recorded joints that the robot has."""
+
+
 _LOADED: dict[tuple[str, str, float | None, float | None], Recording] = {}
 """Cached recordings by session, run and used part; the latest requested ones are last."""
 MOST_LOADED = 64_000_000
 """Size of the cache of recordings [bytes of samples]."""
 
+MOST_MOTIONS = 64
+"""Number of motions of a robot whose loads are cached: 60 s of six joints at 50 Hz take 1 MB."""
 FEWEST_DRIVEN = 64
 """Fewest samples with the motor on for a frequency response."""
 
@@ -130,11 +149,8 @@ def overlays(
     spectrum: dict[str, tuple[Array, Array]] = {}
     problems: list[str] = []
     for key, model in models.items():
-        fitting = [r for r in recordings if _is_of(r, model)]
-        if not fitting:
-            problems.append(f"{model.title}: none of these runs is of servo {model.servo}")
-            continue
         try:
+            fitting = _fitting(recordings, model)
             for place, recording in enumerate(fitting, start=1):
                 announce(f"simulating {_one_of(place, fitting)} with {model.friction.upper()}")
                 motion, run = simulate_recording(model, recording), found[recording.id]
@@ -190,19 +206,29 @@ def errors(session: Path, runs: Mapping[str, Sequence[str]], models: Mapping[str
     for key, model in models.items():
         found[key] = dict.fromkeys(runs[key], math.nan)
         try:
-            fitting = [r for r in _load(session, runs[key]) if _is_of(r, model)]
-            if fitting:
-                found[key].update({score.id: score.mae for score in evaluate(model, fitting).runs})
-            else:
-                problems.append(f"{model.title}: none of these runs is of servo {model.servo}")
+            fitting = _fitting(_load(session, runs[key]), model)
+            found[key].update({score.id: score.mae for score in evaluate(model, fitting).runs})
         except ServoBenchError as error:
             problems.append(str(error))
-    return Errors(found, tuple(problems))
+    return Errors(found, tuple(dict.fromkeys(problems)))
 
 
 def _is_of(recording: Recording, model: ServoModel) -> bool:
-    """Return whether a recording was made by the model's servo with its own motor."""
-    return recording.settings.servo == model.servo and recording.settings.actuator is None
+    """Return whether a recording was made by the model's servo with its own motor, and as its joint below its load."""
+    loaded = recording.load is not None and model.provenance.get(JOINT, recording.joint) == recording.joint
+    own = recording.settings.servo == model.servo and recording.settings.actuator is None
+    return own and (loaded if recording.joint else JOINT not in model.provenance)
+
+
+def _fitting(recordings: Sequence[Recording], model: ServoModel) -> list[Recording]:
+    """Return the recordings of a model's servo; raise InputError if there are none."""
+    fitting = [recording for recording in recordings if _is_of(recording, model)]
+    if not fitting:
+        joint = model.provenance.get(JOINT)
+        of = f"servo {model.servo}" if joint is None else f"joint {joint}"
+        known = " with a known load" if any(run.joint for run in recordings) else ""
+        raise InputError(f"{model.title}: none of these runs is of {of}{known}")
+    return fitting
 
 
 def _load(session: Path, runs: Sequence[str]) -> list[Recording]:
@@ -224,7 +250,47 @@ def _load(session: Path, runs: Sequence[str]) -> list[Recording]:
         if size <= MOST_LOADED:
             break
         size -= _size(_LOADED.pop(key))
-    return recordings
+    return _with_loads(opened, recordings) if any(recording.joint for recording in recordings) else recordings
+
+
+def _with_loads(session: Session, recordings: Sequence[Recording]) -> list[Recording]:
+    """Return the runs of joints with their loads; a run without one stays as it is.
+
+    A run has none if another joint has no run in its motion, or if the robot's file lacks its joint.
+    """
+    from sessions.results.robot import robot_file
+
+    robot = robot_file(session.path)
+    uses = {name: (a.excluded, a.trim_begin, a.trim_end) for name, a in session.annotations().items()}
+    arm = _arm(session.path, tuple(session.fit_ids()), tuple(uses.items()), robot, robot.stat().st_mtime_ns)
+    loaded: dict[str, Recording] = {}
+    for recording in recordings:
+        motion = next((each for each in arm.motions if recording.id in {run.id for run in each.runs.values()}), None)
+        if motion is not None and recording.id not in loaded:
+            announce(f"computing the loads of {motion.id}")
+            loaded.update(_loads_of(arm, motion))
+    return [loaded.get(recording.id, recording) for recording in recordings]
+
+
+@lru_cache(maxsize=1)
+def _arm(session: Path, runs: tuple[str, ...], uses: object, robot: Path, changed: int) -> _Arm:
+    """Return a robot and its motions; uses, changed: used parts of the runs and time of the file, for the cache."""
+    from core.robot.chain import Chain
+    from core.robot.motions import known_joints, motions_of
+    from sessions import Session
+
+    announce("reading the motions of the robot")
+    chain = Chain(robot)
+    motions, _ = motions_of(Session.open(session).load_for_fit(runs))
+    return _Arm(chain, motions, tuple(known_joints(chain, motions)[0]))
+
+
+@lru_cache(maxsize=MOST_MOTIONS)
+def _loads_of(arm: _Arm, motion: ArmMotion) -> dict[str, Recording]:
+    """Return the runs of a motion with their loads, by id."""
+    from core.robot.runs import with_loads
+
+    return {run.id: run for (run,) in with_loads(arm.chain, [motion], arm.joints).values()}
 
 
 def _one_of(place: int, runs: Sequence[object]) -> str:

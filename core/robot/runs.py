@@ -91,7 +91,7 @@ def robot_runs(chain: Chain, recordings: Sequence[Recording], joints: Sequence[s
         if joint not in known:
             raise InputError(f"joint {joint}: no run of it{meant(joint, known)}; there are runs of {', '.join(known)}")
     doubtful = doubts(chain, motions, known)
-    loaded = _with_loads(chain, motions, known)
+    loaded = with_loads(chain, motions, known)
     still = [joint for joint in known if max(np.ptp(run.position) for run in loaded[joint]) < MOVED]
     wanted = [joint for joint in joints or known if joint not in still]
     if not wanted:
@@ -112,8 +112,8 @@ def robot_runs(chain: Chain, recordings: Sequence[Recording], joints: Sequence[s
     )
 
 
-def _with_loads(chain: Chain, motions: Sequence[ArmMotion], joints: Sequence[str]) -> dict[str, tuple[Recording, ...]]:
-    """Return the runs with their loads by joint, in the order of the motions."""
+def with_loads(chain: Chain, motions: Sequence[ArmMotion], joints: Sequence[str]) -> dict[str, tuple[Recording, ...]]:
+    """Return the runs with their loads by joint, in the order of the motions; joints: those of the robot's file."""
     found: dict[str, list[Recording]] = {joint: [] for joint in joints}
     for motion in motions:
         loads = chain.loads(joints, motion.time, motion.positions(joints))

@@ -5,6 +5,7 @@ Reading a result does not load the compiler.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -20,12 +21,14 @@ from core.identification.request import IdentificationRequest
 from core.identification.result import Identification, ModelResult
 from core.identification.runs.split import Split, split_recordings
 from core.identification.search.start import start_values
+from core.motion.recording import JOINT
+from core.robot.defaults import KEPT, kept_robot
 from core.servo.bench import Bench
 from core.servo.model import ServoModel
 from core.servo.settings import ServoSettings
 from core.servo.shipped import load_model, shipped_models
 from core.servo.terms import RICHEST
-from sessions.results.folder import FOLDER, read_file, result_folders, write_file
+from sessions.results.folder import FOLDER, read_file, result_folders, results_home, write_file
 from sessions.results.identification import load_identification
 from sessions.store import Session
 
@@ -66,8 +69,13 @@ class RobotModel:
     """Reason for each joint that could not be identified."""
 
     def model(self, joint: str) -> ServoModel:
-        """Return the model of a joint; raises ServoBenchError if its file is gone or damaged."""
-        return ServoModel.read(self.joints[joint])
+        """Return the model of a joint, which its provenance names.
+
+        Raises:
+            ServoBenchError: The model's file is gone or damaged.
+        """
+        model = ServoModel.read(self.joints[joint])
+        return replace(model, provenance={**model.provenance, JOINT: joint})
 
     def servos(self, joints: Iterable[str]) -> dict[str, JointServo]:
         """Return the servos of joints; raises ServoBenchError if a model's file is gone or damaged."""
@@ -330,6 +338,7 @@ class KeptRobot:
     folder: Path
     known: RobotModel
     rows: tuple[JointRow, ...]
+    models: tuple[ServoModel, ...]
 
 
 def read_kept_robot(folder: Path) -> KeptRobot:
@@ -343,7 +352,7 @@ def read_kept_robot(folder: Path) -> KeptRobot:
         JointRow.of(joint, load_identification(model.parent).recommended, known.errors.get(joint, {}))
         for joint, model in known.joints.items()
     )
-    return KeptRobot(folder=folder, known=known, rows=tuple(rows))
+    return KeptRobot(folder=folder, known=known, rows=tuple(rows), models=tuple(map(known.model, known.joints)))
 
 
 def newest_robot(results: Path) -> KeptRobot | None:
@@ -354,3 +363,21 @@ def newest_robot(results: Path) -> KeptRobot | None:
         except ServoBenchError:
             continue
     return None
+
+
+def robot_file(session: Path) -> Path:
+    """Return the robot's file of a session's newest result, else the one kept in its folder.
+
+    Raises:
+        InputError: There is neither.
+    """
+    for folder in result_folders(results_home(session) / FOLDER, ROBOT):
+        with contextlib.suppress(IdentificationError):
+            if (file := read_robot(folder).file).exists():
+                return file
+    if (file := kept_robot(session)) is not None:
+        return file
+    raise InputError(
+        "the load on these joints is not known without the robot's file: identify the joints, or put the file into the "
+        f"session's folder as {' or '.join(KEPT)}"
+    )

@@ -13,7 +13,6 @@ from bench_gui.controller import Controller
 from bench_gui.identify.robot import compute, tables
 from bench_gui.identify.robot.compute import Excited, RobotJob
 from bench_gui.identify.robot.form import RobotForm
-from bench_gui.identify.robot.running import RobotWork
 from bench_gui.state.choice import choice_of
 from bench_gui.widgets.fields import button, describe, hbox, label, vbox
 from bench_gui.widgets.page import Placeholder
@@ -41,7 +40,7 @@ class RobotPanel(QWidget):
         super().__init__()
         self._controller = controller
         self._shown: tuple[KeptRobot | None, Mapping[str, float], Excited | None] = None, {}, None
-        self.work = RobotWork(controller.computations, controller.background)
+        self.work = controller.identifying.robot
         self.work.activity.view = self
         self.form = RobotForm()
         self.buttons = self._make_buttons()
@@ -85,11 +84,7 @@ class RobotPanel(QWidget):
     def _connect(self) -> None:
         library, work = self._controller.library, self.work
 
-        def look() -> None:
-            self.parts.segments.choose(ERRORS)
-            work.look_for_earlier(library.path, library.results_place)
-
-        library.opened.connect(look)
+        library.opened.connect(lambda: self.parts.segments.choose(ERRORS))
         library.locked_changed.connect(self.refresh)
         self._controller.fitting.changed.connect(self.refresh)
         self.form.changed.connect(self.refresh)
@@ -97,7 +92,6 @@ class RobotPanel(QWidget):
         work.progressed.connect(lambda _: self._show_progress())
         work.finished.connect(lambda result: self.parts.segments.choose(MOTIONS if result is None else ERRORS))
         work.written.connect(self._controller.reported)
-        look()
 
     @property
     def offered(self) -> bool:

@@ -20,6 +20,10 @@ class RobotWork(Computation[RobotJob, Share | Excited, Any]):
 
     written = Signal(object)
     """Path of a report."""
+    models_found = Signal(object)
+    """Emitted with the models of another result, Sequence[ServoModel]."""
+    identified = Signal()
+    """Emitted after an identification, with its models found."""
 
     def __init__(self, computations: Computations, background: Background) -> None:
         super().__init__(
@@ -61,7 +65,8 @@ class RobotWork(Computation[RobotJob, Share | Excited, Any]):
         if isinstance(result, Path):
             self.written.emit(result)
         elif isinstance(result, KeptRobot) and self._is_shown:
-            self.kept, self.whole = result, {}
+            self._show(result)
+            self.identified.emit()
         elif isinstance(result, dict) and self._is_shown:
             self.whole = result
         super().end(result)
@@ -76,4 +81,5 @@ class RobotWork(Computation[RobotJob, Share | Excited, Any]):
 
     def _show(self, kept: KeptRobot | None) -> None:
         self.kept, self.whole = kept, {}
+        self.models_found.emit(() if kept is None else kept.models)
         self.changed.emit()

@@ -171,13 +171,13 @@ def test_the_recommended_model_is_marked_and_compared_with_the_first(qtbot, tmp_
 
 def test_runs_are_divided_as_the_identification_did():
     model = SimpleNamespace(provenance={"train": ["a", "b"], "validation": ["c"]})
-    assert [(name, g.runs) for name, g in split_groups(list(RUNS), model)] == [
+    assert [(name, g.runs) for name, g in split_groups(list(RUNS), [model])] == [
         ("training", ("a", "b")),
         ("validation", ("c",)),
         ("other runs", ("d",)),
     ]
-    assert split_groups(list(RUNS), SimpleNamespace(provenance={})) == []
-    assert split_groups(list(RUNS), None) == []
+    assert split_groups(list(RUNS), [SimpleNamespace(provenance={})]) == []
+    assert split_groups(list(RUNS), []) == []
 
 
 @given(st.floats(0, 1))
