@@ -86,7 +86,7 @@ class ResponseTab(QWidget):
         with QSignalBlocker(self.run):
             self.run.clear()
             for run in runs:
-                self.run.addItem(f"{run.id.split('_')[0]}  {run.trajectory}", run.id)
+                self.run.addItem(f"{run.id.split('_')[0]}  {run.trajectory}  {run.joint}".rstrip(), run.id)
             sweeps = (run.id for name in SWEEPS for run in runs if run.trajectory == name)
             wanted = before if self.run.findData(before) >= 0 else next(sweeps, "")
             self.run.setCurrentIndex(max(0, self.run.findData(wanted)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, QUrl
@@ -93,6 +94,10 @@ class ExportView(TaskPage):
         self.model: QComboBox = choice("Model", "Model to export")
         self.model.activated.connect(self._pick)
         source.wide(self.model)
+        self.whole_robot: QLabel = label("", "muted")
+        self.whole_robot.setWordWrap(True)
+        self.whole_robot.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        source.wide(self.whole_robot)
         self.settings.addWidget(source)
         self._targets = Section("Target")
         self.target: QComboBox = choice("Target", "Program to export for")
@@ -262,15 +267,21 @@ class ExportView(TaskPage):
         self._changed()
 
     def _begin_options(self) -> None:
-        """Start from the bench's gain for a model of its servo, from the model's own gain for another."""
-        entry, setup = self._entry, self._controller.setup
+        """Start from the bench's gain for a model of its servo, from the recorded one for a joint, else the model's."""
+        entry, setup, robot = self._entry, self._controller.setup, self._controller.identifying.robot.kept
+        of_joint = robot is not None and entry is not None and bool(entry.joint)
+        self.whole_robot.setVisible(of_joint)
         if entry is None:
             return
-        own = entry.model.servo == setup.spec.name
-        begun = (entry.model.servo, "bench" if own else "model")
+        own = entry.model.servo == setup.spec.name and not of_joint
+        begun = (entry.model.servo, entry.joint or ("bench" if own else "model"))
+        settings = entry.model.default_settings()
+        if robot is not None and of_joint:
+            settings = robot.known.settings[entry.joint]
+            whole = f"bench robot export {quote(str(robot.folder))} --to TARGET -o FOLDER"
+            self.whole_robot.setText(f"One joint of a robot. To export the whole robot: {whole}")
         if begun != self._begun:
             self._begun = begun
-            settings = entry.model.default_settings()
             self.form.begin(setup.kp if own else settings.kp, settings.supply_voltage)
 
     def _changed(self) -> None:

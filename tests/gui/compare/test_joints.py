@@ -1,4 +1,4 @@
-"""Joints of a robot on the Compare page: the SO-101 that ships, with quick models of two of its joints."""
+"""Joints of a robot on the pages Compare and Export: the SO-101 that ships, with quick models of two of its joints."""
 
 import math
 import shutil
@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from bench_gui.compare.view import ERRORS, MODELS
-from bench_gui.shell.tasks import COMPARE
+from bench_gui.shell.tasks import COMPARE, EXPORT
 from bench_gui.work import simulations
 from core.identification.request import IdentificationRequest
 from sessions import Session
@@ -131,3 +131,20 @@ def test_loads_follow_the_robots_file_and_the_used_parts(arm):
     # One line for both joints.
     (problem,) = simulations.errors(arm, runs, models).problems
     assert file.name in problem
+
+
+def test_the_model_of_a_joint_is_exported_with_its_recorded_gain(person, arm):
+    person.controller.exporting.learn_targets()
+    person.open(arm)
+    person.window.show_task(EXPORT)
+    view, gain = person.window.export, person.window.export.form.fields["kp"]
+    person.until(lambda: view.model.findData(KEYS[1]) >= 0 and view.target.count() > 0)
+    assert not view.whole_robot.isVisible()
+    view.choose_target("json")
+    view.model.setCurrentIndex(view.model.findData(KEYS[1]))
+    view.model.activated.emit(view.model.currentIndex())
+    assert view.model.currentText() == "sts3215  wrist_roll: M1 identified"
+    assert gain.value() == motions(arm).joints["wrist_roll"][0].settings.kp
+    assert f"bench robot export {arm / FOLDER / 'a'} --to TARGET" in view.whole_robot.text()
+    person.until(lambda: view.export_button.isEnabled())
+    assert '"joint": "wrist_roll"' in view.text.toPlainText()
