@@ -58,6 +58,11 @@ class EvidenceTab(QWidget):
         )
         self.crossvalidating = CrossValidating(computations, controller.background)
         self.certifying = Certifying(computations, controller.background)
+        for search, words in (
+            (self.crossvalidating, "a cross-validation is running; wait for it or stop it"),
+            (self.certifying, "profiles and a bootstrap are under way; wait for them or stop them"),
+        ):
+            controller.identifying.add_search(search, words)
         self.crossvalidating.finished.connect(controller.fitting.judge_again)
         self._row: FittedModel | None = None
         self.table = TextTable(COLUMNS)
@@ -117,13 +122,6 @@ class EvidenceTab(QWidget):
         self.warnings.show_warnings(warnings, row, torque_off)
         self.segments.buttons[1].setText(f"Warnings ({len(warnings)})" if warnings else "Warnings")
         self._compare_methods()
-
-    @property
-    def under_way(self) -> str:
-        """Computation that an identification has to wait for, with the remedy; empty if there is none."""
-        if self.crossvalidating.active:
-            return "a cross-validation is running; wait for it or stop it"
-        return "profiles and a bootstrap are under way; wait for them or stop them" if self.certifying.active else ""
 
     def show_part(self, name: str) -> None:
         """Show a part by its name."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 
 from bench_gui.identify.fit.messages import FitResult
 from bench_gui.identify.fit.running import Fitting
@@ -16,7 +17,7 @@ from bench_gui.state.journal import Journal
 from bench_gui.state.library import Library
 from bench_gui.state.models import ModelList
 from bench_gui.work.background import Background
-from bench_gui.work.computation import Computations
+from bench_gui.work.computation import Computation, Computations
 from core.base.errors import ServoBenchError
 from core.base.words import counted
 from core.practice.placement import PlacedPoint
@@ -25,6 +26,9 @@ from sessions.sampling import sample_of
 
 class Identifying(QObject):
     """Identifies from the library's runs; models of earlier identifications are listed when their session is opened."""
+
+    changed = Signal()
+    """Emitted when a search has changed."""
 
     def __init__(
         self,
@@ -48,6 +52,18 @@ class Identifying(QObject):
         self.robot = robot = RobotWork(computations, background)
         robot.models_found.connect(model_list.set_joints)
         library.opened.connect(lambda: robot.look_for_earlier(library.path, library.results_place))
+        self._searches: dict[Computation[Any, Any, Any], str] = {}
+        self.add_search(fitting, "an identification is running; wait for it or stop it")
+        self.add_search(robot, "work on the joints of a robot is under way; wait for it or stop it")
+
+    def add_search(self, search: Computation[Any, Any, Any], words: str) -> None:
+        """Add a computation of which only one runs at a time; words: why others wait, with the remedy."""
+        self._searches[search] = words
+        search.changed.connect(self.changed)
+
+    def beside(self, search: Computation[Any, Any, Any]) -> str:
+        """Return why a search has to wait for another one; empty if none is running."""
+        return next((words for each, words in self._searches.items() if each.active and each is not search), "")
 
     def identify(self, settings: FitSettings) -> None:
         """Identify from the chosen runs of their most frequent servo."""

@@ -153,7 +153,6 @@ class IdentifyView(TaskPage):
 
     def _connect(self) -> None:
         controller, fitting, library = self._controller, self._controller.fitting, self._controller.library
-        fitting.changed.connect(self._enable)
         fitting.divided.connect(
             lambda train, held_out: self.answer.begin(f"{counted(train, 'run')} to fit, {held_out} to judge")
         )
@@ -166,7 +165,7 @@ class IdentifyView(TaskPage):
         fitting.judged.connect(self._show_result)
         fitting.failed.connect(lambda problem: self._show_failure(problem, fitting.remedy))
         fitting.unfinished_changed.connect(self._enable)
-        for computation in (self.evidence.crossvalidating, self.evidence.proposing, self.robot.work):
+        for computation in (controller.identifying, self.evidence.proposing):
             computation.changed.connect(self._enable)
         self.answer.row_changed.connect(self._show_row)
         self.answer.export_wanted.connect(lambda: self.task_wanted.emit("Export"))
@@ -384,7 +383,7 @@ class IdentifyView(TaskPage):
     def _enable(self) -> None:
         fitting, library, form = self._controller.fitting, self._controller.library, self.form
         result, row = fitting.result, self.answer.selected
-        waits = self.evidence.under_way or self.robot.under_way
+        waits = self._controller.identifying.beside(fitting) or self.robot.instead
         shown = None if fitting.active or result is None or row is None else result.answers[row.model.friction]
         step = None if shown is None else shown.step
         if step is not None and result is not None:

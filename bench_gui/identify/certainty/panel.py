@@ -67,7 +67,7 @@ class CertaintyPanel(QWidget):
         self.notes.setWordWrap(True)
         describe(self.notes, "Notes on the certainty", "Remarks about all parameters")
         column.addWidget(self.notes)
-        certifying.changed.connect(self.refresh)
+        controller.identifying.changed.connect(self.refresh)
         certifying.progressed.connect(lambda _: self._show_progress())
         fitting = controller.fitting
         fitting.changed.connect(self._look)
@@ -155,8 +155,8 @@ class CertaintyPanel(QWidget):
         best = self._certifying.recommended
         if self._certifying.active:
             return "it is already running"
-        if fitting.active:
-            return "an identification is running; wait for it or stop it"
+        if waits := self._controller.identifying.beside(self._certifying):
+            return waits
         if obstacle := self._controller.library.results_obstacle:
             return obstacle
         if fitting.result is None or best is None or best.evidence is None:

@@ -69,7 +69,6 @@ class CrossValidationPanel(QWidget):
         self.parts.head.addStretch(1)
         self.condition.hide()
         column.addWidget(Placeholder(self.parts), 1)
-        crossvalidating.changed.connect(self.refresh)
         crossvalidating.progressed.connect(lambda _: self._show_progress())
         library = controller.library
         library.opened.connect(lambda: crossvalidating.look_for_earlier(library.results_place))
@@ -78,7 +77,7 @@ class CrossValidationPanel(QWidget):
         library.fit_changed.connect(self._offer)
         controller.settings.keep("cross-validation", self.form.state, self.form.restore, self.form.changed)
         self.form.changed.connect(self.refresh)
-        controller.fitting.changed.connect(self.refresh)
+        controller.identifying.changed.connect(self.refresh)
         if library.path is not None:
             crossvalidating.look_for_earlier(library.results_place)
         self._offer()
@@ -168,8 +167,8 @@ class CrossValidationPanel(QWidget):
         """Reason why it cannot be started; empty if it can."""
         if self._crossvalidating.active:
             return "it is already running"
-        if self._controller.fitting.active:
-            return "an identification is running; wait for it or stop it"
+        if waits := self._controller.identifying.beside(self._crossvalidating):
+            return waits
         if obstacle := self._controller.library.results_obstacle:
             return obstacle
         if not chosen_count(self._controller, self._settings.settings()):

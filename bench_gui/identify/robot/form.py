@@ -10,6 +10,8 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QPushButton, QSpinBox, QWidget
 
 from bench_gui import file_dialogs
+from bench_gui.settings import texts
+from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.checks_menu import ChecksMenu
 from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, describe, vbox, whole
 from core.robot.defaults import FIT, kept_robot
@@ -29,18 +31,24 @@ class RobotForm(QWidget):
         self.file: Path | None = None
         """URDF or MJCF file of the robot; None until one is chosen."""
         self._session: Path | None = None
+        self._robot: tuple[str, ...] = ("", "")
+        """Session, file and unchecked joints of the last robot that was set up."""
         self.joints: dict[str, QCheckBox] = {}
+        self.fit = Binding()
+        """Settings of the fits."""
         self.file_button: QPushButton = button(NO_FILE, "URDF or MJCF file of the robot", self.ask_file)
         self.file_button.setFixedWidth(FIELD_WIDTH)
-        self.models = ChecksMenu(
+        models = ChecksMenu(
             "Friction models of the joints",
             "Friction models that are fitted to each joint",
             [(name, name.upper(), f"{name.upper()}  {FRICTION_TITLES[name]}") for name in FRICTION_MODELS],
         )
-        self.models.check(FIT["models"])
-        self.trials: QSpinBox = whole(
+        models.check(FIT["models"])
+        self.models = self.fit.bind("models", models)
+        trials = whole(
             "Evaluations for each joint", "Evaluations of the search for each joint and model", FIT["trials"], 1, 10**7
         )
+        self.trials: QSpinBox = self.fit.bind("trials", trials)
         self.trials.setSingleStep(500)
         column = vbox(self, spacing=14)
         robot, self._of_joints = Section("Robot"), Section("Joints")
@@ -48,33 +56,42 @@ class RobotForm(QWidget):
             robot.row(text, field)
         column.addWidget(robot)
         column.addWidget(self._of_joints)
-        self.models.changed.connect(self.changed)
-        self.trials.valueChanged.connect(self.changed)
+        self.fit.edited.connect(lambda _: self.changed.emit())
 
     @property
     def checked(self) -> tuple[str, ...]:
         """Names of the checked joints."""
         return tuple(name for name, box in self.joints.items() if box.isChecked())
 
-    def fit(self) -> dict[str, Any]:
-        """Return the settings of the fits."""
-        return {"models": self.models.checked, "trials": self.trials.value()}
+    def state(self) -> dict[str, Any]:
+        """Return what was chosen as JSON data."""
+        return {"fit": self.fit.last, "robot": self._robot}
+
+    def restore(self, data: Any) -> None:
+        """Apply what `state` returned, before a session is open.
+
+        Raises:
+            LookupError, TypeError, ValueError: The data are not possible.
+        """
+        session, file, *left_out = texts(data["robot"])
+        self.fit.restore(data["fit"])
+        self._robot = (session, file, *left_out)
 
     def offer(self, session: Path | None, joints: Sequence[str]) -> None:
-        """Offer the joints of a session; another session begins with its own robot's file and all joints checked."""
+        """Offer the joints of a session; one that was not the last begins with its own file and all joints checked."""
+        file, *left_out = self._robot[1:] if self._robot[0] == str(session) else ("",)
         if session != self._session:
             self._session = session
             self.joints = {}
-            self.take_file(None if session is None else kept_robot(session))
+            self.take_file(Path(file) if file else None if session is None else kept_robot(session))
         if list(self.joints) == list(joints):
             return
-        left_out = {name for name, box in self.joints.items() if not box.isChecked()}
         self._of_joints.clear()
         self.joints = {}
         for name in joints:
             box = describe(QCheckBox(name), name, f"Identify {name}; if it is left out, it still moves as measured")
             box.setChecked(name not in left_out)
-            box.toggled.connect(self.changed)
+            box.toggled.connect(self._note)
             self.joints[name] = box
             self._of_joints.wide(box)
 
@@ -89,4 +106,10 @@ class RobotForm(QWidget):
         text = NO_FILE if file is None else file.name
         self.file_button.setText(text)
         self.file_button.setToolTip("Choose the URDF or MJCF file of the robot" if file is None else str(file))
+        self._note()
+
+    def _note(self) -> None:
+        if self.joints:
+            left_out = (name for name, box in self.joints.items() if not box.isChecked())
+            self._robot = (str(self._session), str(self.file or ""), *left_out)
         self.changed.emit()

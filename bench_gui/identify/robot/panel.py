@@ -86,9 +86,9 @@ class RobotPanel(QWidget):
 
         library.opened.connect(lambda: self.parts.segments.choose(ERRORS))
         library.locked_changed.connect(self.refresh)
-        self._controller.fitting.changed.connect(self.refresh)
+        self._controller.identifying.changed.connect(self.refresh)
         self.form.changed.connect(self.refresh)
-        work.changed.connect(self.refresh)
+        self._controller.settings.keep("robot", self.form.state, self.form.restore, self.form.changed)
         work.progressed.connect(lambda _: self._show_progress())
         work.finished.connect(lambda result: self.parts.segments.choose(MOTIONS if result is None else ERRORS))
         work.written.connect(self._controller.reported)
@@ -99,10 +99,8 @@ class RobotPanel(QWidget):
         return any(run.joint for run in self._controller.library.for_fit())
 
     @property
-    def under_way(self) -> str:
-        """Reason why a servo on the bench cannot be identified now; empty if there is none."""
-        if self.work.active:
-            return "the joints of a robot are being identified; wait for it or stop it"
+    def instead(self) -> str:
+        """Reason why a servo on the bench cannot be identified; empty if there is none."""
         return "the runs are of a robot; identify its joints" if self.offered else ""
 
     def offer(self) -> None:
@@ -168,7 +166,7 @@ class RobotPanel(QWidget):
                 robot=robot,
                 joints=joints,
                 folder=folder,
-                fit=self.form.fit(),
+                fit=self.form.fit.values(),
             )
         )
 
@@ -220,8 +218,8 @@ class RobotPanel(QWidget):
 
     def _obstacle(self) -> str:
         """Reason why the joints cannot be identified; empty if they can."""
-        if self._controller.fitting.active:
-            return "an identification is running; wait for it or stop it"
+        if waits := self._controller.identifying.beside(self.work):
+            return waits
         if not self.form.models.checked:
             return "no model is checked; check at least one"
         return self._obstacle_to_read() or self._controller.library.results_obstacle

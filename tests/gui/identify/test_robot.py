@@ -1,7 +1,11 @@
 """Joints of an assembled robot on the Identify page: the SO-101 that ships, two of its joints with a tiny search."""
 
+import json
+import shutil
+
 import pytest
 
+from bench_gui.identify.robot.form import RobotForm
 from bench_gui.identify.robot.panel import EMPTY, ERRORS, MOTIONS
 from bench_gui.shell.tasks import IDENTIFY
 from core.base.sealed import parse_sealed
@@ -93,6 +97,55 @@ def test_joints_are_identified_evaluated_and_shown_again(person, panel, robot, s
     assert rows(panel, ERRORS) == before
     assert not view.form.isVisible()
     assert "robot" in view.start_button.toolTip()
+
+
+def test_what_was_chosen_is_there_again_for_this_session(person, panel, robot, session, tmp_path):
+    other = shutil.copy(robot / "robot.urdf", tmp_path / "other.urdf")
+    panel.form.take_file(other)
+    person.open(session)
+    state = json.loads(json.dumps(panel.form.state()))
+    again = RobotForm()
+    again.restore(state)
+    assert again.fit.values() == {"models": ("m1",), "trials": 16}
+    again.offer(session, [])
+    again.offer(robot, JOINTS)
+    assert (again.file, again.checked) == (other, ("wrist_flex", "wrist_roll"))
+    # Another robot begins as it always does.
+    again.offer(tmp_path, JOINTS)
+    assert (again.file, list(again.checked)) == (None, JOINTS)
+    with pytest.raises(ValueError, match="unpack"):
+        again.restore(state | {"robot": ["no file"]})
+
+
+def test_one_search_runs_at_a_time(person, panel, session):
+    """A search in a session that is open no longer keeps the others waiting."""
+    panel.form.trials.setValue(5_000_000)
+    person.click(panel.start_button)
+    view, words = person.window.identify, "Not possible: work on the joints of a robot is under way"
+    person.open(session)
+    person.until(lambda: view.start_button.isVisible())
+    for search in (view, view.evidence.crossvalidation, view.evidence.certainty):
+        assert search.start_button.toolTip().startswith(words)
+        assert not search.start_button.isEnabled()
+    panel.work.stop()
+    person.until(lambda: not panel.work.active)
+    assert view.evidence.crossvalidation.start_button.isEnabled()
+
+
+def test_joints_wait_for_an_identification_on_the_bench(person, robot, identified, tmp_path):
+    person.open(shutil.copytree(identified, tmp_path / "bench"))
+    person.window.show_task(IDENTIFY)
+    view = person.window.identify
+    view.form.set_option("trials", 5_000_000)
+    person.click(view.start_button)
+    person.open(robot)
+    panel = view.robot
+    person.until(panel.isVisible)
+    assert panel.start_button.toolTip() == "Not possible: an identification is running; wait for it or stop it"
+    assert panel.check_button.isEnabled()
+    person.controller.fitting.stop()
+    person.until(lambda: not person.controller.fitting.active)
+    assert panel.start_button.isEnabled()
 
 
 def test_a_report_of_the_selected_joint_is_opened(person, panel, robot, monkeypatch):
