@@ -17,13 +17,13 @@ from bench_gui.fleet.reading import SeenSession
 from bench_gui.fleet.session_list import SessionList
 from bench_gui.fleet.summary import FleetSummary
 from bench_gui.widgets.binding import Binding
-from bench_gui.widgets.checks_menu import ChecksMenu
+from bench_gui.widgets.checks_menu import ChecksMenu, friction_menu
 from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, hbox, label, vbox, whole
 from core.base.words import capitalised, counted
 from core.identification.request import IdentificationRequest
 from core.servo.catalogue import load_servo, servos
 from core.servo.shipped import shipped_models
-from core.servo.terms import COMMAND_PATH_TERMS, FRICTION_MODELS, FRICTION_TITLES, RICHEST
+from core.servo.terms import COMMAND_PATH_TERMS, FRICTION_MODELS, RICHEST
 from sessions.folders import as_person_writes, home
 
 SESSIONS, SIMULATED = "sessions", "simulated"
@@ -100,12 +100,7 @@ class FleetForm(QWidget):
 
     def _fits(self) -> Section:
         section = Section("Fits")
-        self.models = ChecksMenu(
-            "Models of the fleet",
-            "Friction models to fit to each unit",
-            [(name, name.upper(), f"{name.upper()}  {FRICTION_TITLES[name]}") for name in FRICTION_MODELS],
-        )
-        self.models.check(FRICTION_MODELS)
+        self.models = friction_menu("Models of the fleet", "Friction models to fit to each unit", FRICTION_MODELS)
         section.row("Models", self.models)
         self.path = describe(
             QCheckBox("Identify the command path"),

@@ -23,6 +23,7 @@ from bench_gui.theme import themes
 from bench_gui.widgets.fields import (
     ElidedLabel,
     EmptyState,
+    allow,
     button,
     caption_of,
     choice,
@@ -380,10 +381,7 @@ class FleetView(TaskPage):
     def _enable(self) -> None:
         running = self.running
         why = "a fleet is running" if running.active else self.form.obstacle
-        self.start_button.setEnabled(not why)
-        self.start_button.setToolTip(
-            f"Not possible: {why}" if why else "Compute every fit that the folder does not hold yet"
-        )
+        allow(self.start_button, why, "Compute every fit that the folder does not hold yet")
         first = self.is_empty and bool(why)
         restyle(self.start_button, "kind", "" if first else "primary")
         restyle(self.try_button, "kind", "primary" if first else "")

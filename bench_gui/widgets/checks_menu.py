@@ -9,6 +9,7 @@ from PySide6.QtGui import QAction, QWheelEvent
 from PySide6.QtWidgets import QMenu
 
 from bench_gui.widgets.fields import FIELD_WIDTH, ElidedComboBox, describe
+from core.servo.terms import FRICTION_MODELS, FRICTION_TITLES
 
 LONGEST = 16
 """Longest text of the choice in the field [characters]; a longer one becomes a count."""
@@ -76,3 +77,11 @@ class ChecksMenu(ElidedComboBox):
         self.setItemText(0, short or "none")
         describe(self, self._name, f"{self._tip}: {text or 'none'}")
         self.changed.emit()
+
+
+def friction_menu(name: str, tip: str, checked: Sequence[str]) -> ChecksMenu:
+    """Return a menu of the friction models."""
+    items = [(each, each.upper(), f"{each.upper()}  {FRICTION_TITLES[each]}") for each in FRICTION_MODELS]
+    menu = ChecksMenu(name, tip, items)
+    menu.check(checked)
+    return menu

@@ -51,6 +51,12 @@ def describe(widget: W, name: str, tip: str) -> W:
     return widget
 
 
+def allow(widget: QWidget, why_not: str, tip: str) -> None:
+    """Enable a widget, or disable it if there is a reason; its tooltip is the tip or that reason."""
+    widget.setEnabled(not why_not)
+    widget.setToolTip(f"Not possible: {why_not}" if why_not else tip)
+
+
 def label(text: str = "", role: str = "") -> QLabel:
     """Return a label in a role of the style sheet: muted, heading, title, reading, empty, fault."""
     made = QLabel(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -15,6 +16,8 @@ from bench_gui.work.compute_process import lower_priority
 from core.base.announcements import listen
 from core.base.errors import StoppedEarly
 
+SHARE_PERIOD = 0.1
+"""Shortest time between two shares of a search, which would flood the window otherwise [s]."""
 NICENESS = 10
 """Niceness: below the window, the compute process and the recorder."""
 
@@ -43,6 +46,7 @@ class Line:
         self._pipe = pipe
         self._sending = Lock()
         """Announcements come from any thread."""
+        self._next_share = 0.0
         self.stop_asked: Callable[[], bool] = stop.is_set
         """True if the window requests an early end with a partial result."""
         self.courtesy_asked: Callable[[], bool] = courteous.is_set
@@ -52,6 +56,13 @@ class Line:
         """Send a progress message to the window."""
         with self._sending:
             self._pipe.send(message)
+
+    def share(self, done: float, text: str) -> None:
+        """Send a `Share`, unless another one was sent within `SHARE_PERIOD`."""
+        now = time.monotonic()
+        if now >= self._next_share:
+            self._next_share = now + SHARE_PERIOD
+            self.tell(Share(done, text))
 
 
 @dataclass(frozen=True)

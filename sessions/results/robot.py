@@ -17,6 +17,7 @@ import numpy as np
 
 from core.base.errors import IdentificationError, InputError, ServoBenchError
 from core.base.guards import is_array, is_object
+from core.base.units import milliradians
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification, ModelResult
 from core.identification.runs.split import Split, split_recordings
@@ -28,7 +29,7 @@ from core.servo.model import ServoModel
 from core.servo.settings import ServoSettings
 from core.servo.shipped import load_model, shipped_models
 from core.servo.terms import RICHEST
-from sessions.results.folder import FOLDER, read_file, result_folders, results_home, write_file
+from sessions.results.folder import FOLDER, OnProgress, Stops, read_file, result_folders, results_home, write_file
 from sessions.results.identification import load_identification
 from sessions.store import Session
 
@@ -69,13 +70,8 @@ class RobotModel:
     """Reason for each joint that could not be identified."""
 
     def model(self, joint: str) -> ServoModel:
-        """Return the model of a joint, which its provenance names.
-
-        Raises:
-            ServoBenchError: The model's file is gone or damaged.
-        """
-        model = ServoModel.read(self.joints[joint])
-        return replace(model, provenance={**model.provenance, JOINT: joint})
+        """Return the model of a joint; raises ServoBenchError if its file is gone or damaged."""
+        return ServoModel.read(self.joints[joint])
 
     def servos(self, joints: Iterable[str]) -> dict[str, JointServo]:
         """Return the servos of joints; raises ServoBenchError if a model's file is gone or damaged."""
@@ -147,7 +143,9 @@ def identify_robot(
     robot: Path,
     request: IdentificationRequest,
     folder: Path,
-    watch: Callable[[str, float, float], Watch] | None = None,
+    on_progress: OnProgress = lambda done, text: None,
+    should_stop: Callable[[], bool] = lambda: False,
+    should_yield: Callable[[], bool] = lambda: False,
     share: bool = True,
 ) -> RobotIdentification:
     """Identify the servo of each joint, and write a folder for each joint, a copy of the robot's file, and ROBOT.
@@ -164,8 +162,9 @@ def identify_robot(
         robot: URDF or MJCF file of the robot.
         request: Settings for each joint; `validation` divides the motions. Each joint has the hash of its own runs.
         folder: Folder to write to.
-        watch: Function of the joint, the share done before it and its own share, that returns the callbacks. Default:
-            no callbacks.
+        on_progress: See `OnProgress`.
+        should_stop: See `Stops`; the joints identified before a stop are kept.
+        should_yield: See `Stops`.
         share: The joints have servos of one type.
 
     Raises:
@@ -174,7 +173,7 @@ def identify_robot(
     """
     from core.motion.simulation import sampling_step
     from core.robot.files import copy_robot
-    from sessions.results.identifying import Watch, run_identification
+    from sessions.results.identifying import run_identification
 
     if (folder / ROBOT).exists():
         raise IdentificationError(f"{folder} already holds the identification of a robot; choose another folder")
@@ -189,16 +188,17 @@ def identify_robot(
         parts = {SHARED: tuple(run for each in parts.values() for run in each), **parts}
     split = split_recordings(runs.motions, request.validation, request.seed)
     rule = f"motion={';'.join(dict.fromkeys(split.validation))}" if split.validation else "none"
+    stops: Stops = {"should_stop": should_stop, "should_yield": should_yield}
     found: dict[str, Identification] = {}
     failed: dict[str, str] = {}
     total, done = sum(map(len, parts.values())), 0
     for joint, recordings in parts.items():
-        callbacks = Watch() if watch is None else watch(joint, done / total, len(recordings) / total)
+        watch = _watch(joint, done / total, len(recordings) / total, on_progress, stops)
         done += len(recordings)
         data_hash = session.data_hash([run.id for run in recordings])
         one, own = replace(request, validation=rule, data_hash=data_hash), folder / joint_folder(joint)
         try:
-            kept = run_identification(recordings, one, own, callbacks)
+            kept = run_identification(recordings, one, own, watch)
         except ServoBenchError as error:
             failed[joint] = str(error)
             continue
@@ -218,6 +218,20 @@ def identify_robot(
     kept = RobotIdentification(split=split, joints=found, errors=errors, failed=failed, not_reached=left)
     write_file(folder, ROBOT, _to_json(copy_robot(robot, folder).name, kept, runs))
     return kept
+
+
+def _watch(joint: str, begin: float, share: float, on_progress: OnProgress, stops: Stops) -> Watch:
+    """Return the callbacks of a joint's identification; begin, share: shares of the work before it and its own."""
+    from sessions.results.identifying import Watch
+
+    return Watch(
+        progressed=lambda step: on_progress(
+            begin + share * step.done,
+            f"{joint}, {step.model.upper()}: {milliradians(step.generation.overall_best_value)} mrad",
+        ),
+        staged=lambda done, text: on_progress(begin + share * done, f"{joint}: {text}"),
+        **stops,
+    )
 
 
 def shipped_start(servo: str) -> tuple[tuple[str, float], ...]:
@@ -339,6 +353,7 @@ class KeptRobot:
     known: RobotModel
     rows: tuple[JointRow, ...]
     models: tuple[ServoModel, ...]
+    """Recommended model of each joint, whose provenance names the joint."""
 
 
 def read_kept_robot(folder: Path) -> KeptRobot:
@@ -348,11 +363,11 @@ def read_kept_robot(folder: Path) -> KeptRobot:
         IdentificationError: The folder holds none, or a joint's folder is gone or damaged.
     """
     known = read_robot(folder)
-    rows = (
-        JointRow.of(joint, load_identification(model.parent).recommended, known.errors.get(joint, {}))
-        for joint, model in known.joints.items()
-    )
-    return KeptRobot(folder=folder, known=known, rows=tuple(rows), models=tuple(map(known.model, known.joints)))
+    found = {joint: load_identification(model.parent).recommended for joint, model in known.joints.items()}
+    rows = (JointRow.of(joint, each, known.errors.get(joint, {})) for joint, each in found.items())
+    models = ((joint, known.model(joint)) for joint in found)
+    marked = (replace(model, provenance={**model.provenance, JOINT: joint}) for joint, model in models)
+    return KeptRobot(folder=folder, known=known, rows=tuple(rows), models=tuple(marked))
 
 
 def newest_robot(results: Path) -> KeptRobot | None:

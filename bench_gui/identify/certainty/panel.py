@@ -10,7 +10,7 @@ from bench_gui.identify.certainty.running import Certifying
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.identify.tables import grade_tone
 from bench_gui.widgets.binding import Binding
-from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, describe, hbox, label, vbox, whole
+from bench_gui.widgets.fields import FIELD_WIDTH, allow, button, caption_of, choice, describe, hbox, label, vbox, whole
 from bench_gui.widgets.page import Placeholder
 from bench_gui.widgets.start_button import StartButton, held_by
 from bench_gui.widgets.tables import SymbolDelegate, fit_columns, plain_table
@@ -135,10 +135,7 @@ class CertaintyPanel(QWidget):
         why = self._obstacle()
         for field in (self.profiled, self.draws):
             field.setEnabled(not running.active)
-        self.start_button.setEnabled(not why)
-        self.start_button.setToolTip(
-            f"Not possible: {why}" if why else "Find out how far each value could be moved; replaces the stored result"
-        )
+        allow(self.start_button, why, "Find out how far each value could be moved; replaces the stored result")
         self.stop_button.setEnabled(running.active and not running.stopping)
         self.stop_button.setText("Stopping…" if running.stopping else "Stop")
         if running.kept is not self._shown:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench_gui.work.process import Line, Share
 from sessions.results.crossvalidating import Cell, CrossValidationWatch, Question, folder_for, run_crossvalidation
-
-TELL_PERIOD = 0.1
-"""Time between two messages [s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,18 +46,9 @@ def crossvalidate(job: CrossValidateJob, line: Line) -> Path:
     recordings = session.load_for_fit(job.runs)
     request = replace(job.question.request, data_hash=session.data_hash([recording.id for recording in recordings]))
     question = replace(job.question, request=request)
-    next_time = 0.0
-
-    def on_progress(done: float, text: str) -> None:
-        nonlocal next_time
-        now = time.monotonic()
-        if now >= next_time:
-            next_time = now + TELL_PERIOD
-            line.tell(Share(done, text))
-
     watch = CrossValidationWatch(
         planned=lambda variants, folds: line.tell(Planned(variants=tuple(variants), folds=tuple(folds))),
-        on_progress=on_progress,
+        on_progress=line.share,
         on_recorded=lambda done, text: line.tell(Share(done, text, recorded=True)),
         judged=lambda cell: line.tell(
             Judged(done=cell.done, text=f"{cell.variant} without {cell.fold}", recorded=cell.recorded, cell=cell)

@@ -11,11 +11,11 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QSpinBox, QWidg
 
 from bench_gui.identify.fit.settings import QUICK_MODELS, FitSettings
 from bench_gui.widgets.binding import Binding
-from bench_gui.widgets.checks_menu import ChecksMenu
+from bench_gui.widgets.checks_menu import ChecksMenu, friction_menu
 from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, describe, hbox, whole
 from core.identification.defaults import CONDITIONS
 from core.identification.runs.grouping import SAME_DIGITS, named
-from core.servo.terms import COMMAND_PATH, COMMAND_PATH_TERMS, CONTACT_TITLES, FRICTION_MODELS, FRICTION_TITLES
+from core.servo.terms import COMMAND_PATH, COMMAND_PATH_TERMS, CONTACT_TITLES, FRICTION_MODELS
 from sessions.results.crossvalidating import Question
 
 if TYPE_CHECKING:
@@ -45,12 +45,9 @@ class CrossValidationForm(QWidget):
         hint = "Each value of these conditions is held out in turn to judge the models"
         self.by = self._asked.bind("by", ChecksMenu("Hold out by", hint, _CONDITIONS))
         self.by.check(CONDITIONS)
-        self.models = ChecksMenu(
-            "Models to compare",
-            "Friction models that are fitted and compared",
-            [(name, name.upper(), f"{name.upper()}  {FRICTION_TITLES[name]}") for name in FRICTION_MODELS],
+        self.models = friction_menu(
+            "Models to compare", "Friction models that are fitted and compared", FRICTION_MODELS
         )
-        self.models.check(FRICTION_MODELS)
         self.path: QComboBox = choice(
             "Command path",
             "Fit each model with the command path, without it, or both",

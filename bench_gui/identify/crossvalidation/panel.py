@@ -20,7 +20,7 @@ from bench_gui.identify.crossvalidation.compute import CrossValidateJob
 from bench_gui.identify.crossvalidation.form import CrossValidationForm
 from bench_gui.identify.crossvalidation.running import CrossValidating
 from bench_gui.identify.fit.settings_form import SettingsForm
-from bench_gui.widgets.fields import button, choice, describe, label, preset_row, restyle, vbox
+from bench_gui.widgets.fields import allow, button, choice, describe, label, preset_row, restyle, vbox
 from bench_gui.widgets.page import Placeholder, SideBySide
 from bench_gui.widgets.start_button import StartButton, held_by
 from bench_gui.widgets.tables import TablesInTurn
@@ -134,11 +134,8 @@ class CrossValidationPanel(QWidget):
         running = self._crossvalidating
         why = self._obstacle()
         self.form.setEnabled(not running.active)
-        self.start_button.setEnabled(not why)
         searches = counted(self.form.searches, "search", "searches")
-        self.start_button.setToolTip(
-            f"Not possible: {why}" if why else f"{searches}, one for each model and held-out value"
-        )
+        allow(self.start_button, why, f"{searches}, one for each model and held-out value")
         self.stop_button.setEnabled(running.active and not running.stopping)
         self.stop_button.setText("Stopping…" if running.stopping else "Stop")
         self.start_button.setText("Continue" if self._goes_on else "Cross-validate")

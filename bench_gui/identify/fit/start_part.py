@@ -11,7 +11,7 @@ from bench_gui.identify.fit.problem import ProblemCard
 from bench_gui.identify.fit.remedies import way_out
 from bench_gui.identify.fit.settings import obstacle
 from bench_gui.identify.fit.settings_form import SettingsForm
-from bench_gui.widgets.fields import button, label, restyle, vbox
+from bench_gui.widgets.fields import allow, button, label, restyle, vbox
 from bench_gui.widgets.start_button import StartButton
 from core.base.words import counted
 
@@ -85,10 +85,7 @@ class StartPart(QWidget):
         locked = library.results_obstacle if runs else ""
         why = locked or beside or ("" if wrong is None else wrong.message)
         why = why or ("an identification is running" if fitting.active else "" if runs else "there are no recordings")
-        self.start_button.setEnabled(not why)
-        self.start_button.setToolTip(
-            f"Not possible: {why}" if why else "Search for the parameters of the checked models"
-        )
+        allow(self.start_button, why, "Search for the parameters of the checked models")
         restyle(self.start_button, "kind", "primary" if primary else "")
         left_out = library.left_out(runs)
         self.selection_note.setText(left_out)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from bench_gui.work.process import Line, Share
 from core.base.errors import StoppedEarly
-from core.base.units import milliradians
 from core.identification.request import IdentificationRequest
 from core.motion.recording import READ_CHANNELS
 from core.robot.defaults import FIT
@@ -18,13 +16,8 @@ from core.servo.terms import COMMAND_PATH_TERMS
 from sessions.results.robot import KeptRobot, read_kept_robot, read_robot, shipped_start
 
 if TYPE_CHECKING:
-    from core.identification.identify import Progress
     from core.robot.runs import RobotRuns
     from sessions import Session
-    from sessions.results.identifying import Watch
-
-TELL_PERIOD = 0.1
-"""Time between two messages [s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +66,16 @@ def identify(job: RobotJob, line: Line) -> KeptRobot:
     request = IdentificationRequest(
         servo=servo, **{**FIT, **job.fit}, command_path=COMMAND_PATH_TERMS, start=shipped_start(servo)
     )
-    identify_robot(session, runs, job.robot, request, job.folder, lambda *place: _watch(line, *place))
+    identify_robot(
+        session,
+        runs,
+        job.robot,
+        request,
+        job.folder,
+        line.share,
+        should_stop=line.stop_asked,
+        should_yield=line.courtesy_asked,
+    )
     return read_kept_robot(job.folder)
 
 
@@ -118,23 +120,3 @@ def _load(job: RobotJob, line: Line) -> tuple[Session, RobotRuns]:
         Excited(coverage=tuple(each.figures() for each in runs.coverage), notes=runs.notes, warnings=runs.warnings)
     )
     return session, runs
-
-
-def _watch(line: Line, joint: str, begin: float, share: float) -> Watch:
-    from sessions.results.identifying import Watch
-
-    next_time = 0.0
-
-    def progressed(step: Progress) -> None:
-        nonlocal next_time
-        if time.monotonic() >= next_time:
-            next_time = time.monotonic() + TELL_PERIOD
-            best = milliradians(step.generation.overall_best_value)
-            line.tell(Share(begin + share * step.done, f"{joint}, {step.model.upper()}: {best} mrad"))
-
-    return Watch(
-        progressed=progressed,
-        staged=lambda done, text: line.tell(Share(begin + share * done, f"{joint}: {text}")),
-        should_stop=line.stop_asked,
-        should_yield=line.courtesy_asked,
-    )

@@ -12,10 +12,9 @@ from PySide6.QtWidgets import QCheckBox, QPushButton, QSpinBox, QWidget
 from bench_gui import file_dialogs
 from bench_gui.settings import texts
 from bench_gui.widgets.binding import Binding
-from bench_gui.widgets.checks_menu import ChecksMenu
+from bench_gui.widgets.checks_menu import friction_menu
 from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, describe, vbox, whole
 from core.robot.defaults import FIT, kept_robot
-from core.servo.terms import FRICTION_MODELS, FRICTION_TITLES
 
 ROBOT_FILES = "Robot (*.urdf *.xml *.mjcf);;All files (*)"
 NO_FILE = "Choose…"
@@ -38,12 +37,7 @@ class RobotForm(QWidget):
         """Settings of the fits."""
         self.file_button: QPushButton = button(NO_FILE, "URDF or MJCF file of the robot", self.ask_file)
         self.file_button.setFixedWidth(FIELD_WIDTH)
-        models = ChecksMenu(
-            "Friction models of the joints",
-            "Friction models that are fitted to each joint",
-            [(name, name.upper(), f"{name.upper()}  {FRICTION_TITLES[name]}") for name in FRICTION_MODELS],
-        )
-        models.check(FIT["models"])
+        models = friction_menu("Friction models of the joints", "Friction models to fit to each joint", FIT["models"])
         self.models = self.fit.bind("models", models)
         trials = whole(
             "Evaluations for each joint", "Evaluations of the search for each joint and model", FIT["trials"], 1, 10**7

@@ -14,7 +14,7 @@ from bench_gui.identify.robot import compute, tables
 from bench_gui.identify.robot.compute import Excited, RobotJob
 from bench_gui.identify.robot.form import RobotForm
 from bench_gui.state.choice import choice_of
-from bench_gui.widgets.fields import button, describe, hbox, label, vbox
+from bench_gui.widgets.fields import allow, button, describe, hbox, label, vbox
 from bench_gui.widgets.page import Placeholder
 from bench_gui.widgets.start_button import StartButton, held_by
 from bench_gui.widgets.tables import TablesInTurn
@@ -183,8 +183,7 @@ class RobotPanel(QWidget):
             (self.whole_button, self._obstacle_to_use(), "Simulate all joints at once in MuJoCo, in held-out motions"),
             (self.report_button, self._obstacle_to_use(), "Write the report of the selected joint, or of all"),
         ):
-            part.setEnabled(not reason)
-            part.setToolTip(f"Not possible: {reason}" if reason else tip)
+            allow(part, reason, tip)
         self.stop_button.setEnabled(work.active and not work.stopping)
         self.stop_button.setText("Stopping…" if work.stopping else "Stop")
         shown = kept, work.whole, excited

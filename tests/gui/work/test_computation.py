@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from types import SimpleNamespace
 
 import pytest
 
+from bench_gui.work import process
 from bench_gui.work.activity import Activities, State
 from bench_gui.work.computation import Computation, Computations
 from bench_gui.work.compute_process import ComputeProcess, ComputeProcessError
-from bench_gui.work.process import Share
+from bench_gui.work.process import SHARE_PERIOD, Line, Share
 from bench_gui.work.progress_row import ProgressRow
 from tests.gui.work.jobs import announce_and_wait, compile_first, count, fail, halves, vanish, wait
 from tests.waiting import wait_until
@@ -188,3 +191,16 @@ def test_an_announcement_is_the_step_of_the_job_and_leaves_its_share(listening, 
     assert one.told == [Share(0.2, "one fifth")]
     one.one.stop()
     one.until(lambda: one.ended)
+
+
+def test_the_shares_of_a_fast_search_do_not_flood_the_window(monkeypatch):
+    """A thousand generations a second for a second: ten shares."""
+    sent = []
+    clock = SimpleNamespace(now=5.0)
+    monkeypatch.setattr(process.time, "monotonic", lambda: clock.now)
+    line = Line(SimpleNamespace(send=sent.append), Event(), Event())
+    for k in range(1000):
+        line.share(k / 1000, "searching")
+        clock.now += 0.001
+    assert len(sent) == pytest.approx(1.0 / SHARE_PERIOD, abs=1)
+    assert sent[0] == Share(0.0, "searching")

@@ -11,7 +11,6 @@ import math
 import sys
 from collections.abc import Container, Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -28,11 +27,9 @@ from core.robot.defaults import FIT, KEPT, kept_robot
 from core.servo.terms import RICHEST
 
 if TYPE_CHECKING:
-    from core.identification.identify import Progress
     from core.robot.next import NextMotions
     from core.robot.runs import RobotRuns
     from sessions import Session
-    from sessions.results.identifying import Watch
     from sessions.results.robot import RobotModel
 
 OR_KEPT = " or ".join(KEPT)
@@ -168,8 +165,16 @@ def _identify(arguments: argparse.Namespace) -> None:
     if not arguments.json:
         _print_coverage(runs)
     with Interrupt() as interrupt, ProgressBar(arguments.quiet or arguments.json) as bar:
-        watch = partial(_watch, bar, interrupt)
-        found = identify_robot(session, runs, robot, request, Path(arguments.output), watch, arguments.share)
+        found = identify_robot(
+            session,
+            runs,
+            robot,
+            request,
+            Path(arguments.output),
+            lambda done, text: bar.show(done, f"{text} (Ctrl+C keeps the best)"),
+            should_stop=lambda: interrupt.asked,
+            share=arguments.share,
+        )
     if arguments.json:
         joints = {joint: each.row(each.recommended.model.friction) for joint, each in found.joints.items()}
         print_json(
@@ -397,20 +402,6 @@ def _print_coverage(runs: RobotRuns) -> None:
     print_table(
         ["joint", "range/deg", "speed/(rad/s)", "gravity/(N·m)", "inertia/(kg·m²)", "reversals"],
         [each.figures() for each in runs.coverage],
-    )
-
-
-def _watch(bar: ProgressBar, interrupt: Interrupt, joint: str, begin: float, share: float) -> Watch:
-    from sessions.results.identifying import Watch
-
-    def progressed(step: Progress) -> None:
-        best = step.generation.overall_best_value * 1e3
-        bar.show(begin + share * step.done, f"{joint} {step.model.upper()} {best:.2f} mrad (Ctrl+C keeps the best)")
-
-    return Watch(
-        progressed=progressed,
-        staged=lambda done, text: bar.show(begin + share * done, f"{joint}: {text}"),
-        should_stop=lambda: interrupt.asked,
     )
 
 
