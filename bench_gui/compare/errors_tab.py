@@ -82,7 +82,7 @@ class ErrorsTab(QWidget):
         self.table.show_runs(comparison.runs, comparison.entries, by)
         view = self.table_view
         view.setColumnWidth(0, 150 if by else 64)
-        view.setColumnWidth(1, 64 if by else 224)
+        view.setColumnWidth(1, 64 if by else max(224, view.sizeHintForColumn(1)))
         header = view.horizontalHeader()
         for column in range(2, self.table.columnCount()):
             view.setColumnWidth(column, max(84, header.sectionSizeHint(column) + 8))

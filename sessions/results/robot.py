@@ -31,12 +31,12 @@ from core.servo.shipped import load_model, shipped_models
 from core.servo.terms import RICHEST
 from sessions.results.folder import FOLDER, OnProgress, Stops, read_file, result_folders, results_home, write_file
 from sessions.results.identification import load_identification
-from sessions.store import Session
 
 if TYPE_CHECKING:
     from core.robot.arm import JointServo
     from core.robot.runs import RobotRuns
     from sessions.results.identifying import Watch
+    from sessions.store import Session
 
 ROBOT = "robot.json"
 SHARED = "all_joints"
