@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from core.robot.next import NextMotions
     from core.robot.runs import RobotRuns
     from sessions import Session
-    from sessions.results.robot import RobotModel
+    from sessions.results.robot import RobotIdentification, RobotModel
 
 OR_KEPT = " or ".join(KEPT)
 
@@ -151,7 +151,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _identify(arguments: argparse.Namespace) -> None:
     from sessions import Session
-    from sessions.results.robot import JointRow, identify_robot, shipped_start
+    from sessions.results.robot import identify_robot, shipped_start
 
     session = Session.open(arguments.session)
     robot = Path(arguments.urdf or _kept(arguments.session))
@@ -175,6 +175,12 @@ def _identify(arguments: argparse.Namespace) -> None:
             should_stop=lambda: interrupt.asked,
             share=arguments.share,
         )
+    _print_found(arguments, runs, found)
+
+
+def _print_found(arguments: argparse.Namespace, runs: RobotRuns, found: RobotIdentification) -> None:
+    from sessions.results.robot import JointRow
+
     if arguments.json:
         joints = {joint: each.row(each.recommended.model.friction) for joint, each in found.joints.items()}
         print_json(
