@@ -141,6 +141,11 @@ class TablesInTurn(QWidget):
         if place == self.segments.current:
             self._arrange(place)
 
+    def showEvent(self, event: QShowEvent) -> None:
+        """Use the widths of the contents, which are known once the table is styled."""
+        super().showEvent(event)
+        self._arrange(self.segments.current)
+
     def _turn(self, place: int) -> None:
         view, (name, tip, _) = self._views.get(place, self.view), self._parts[place]
         if view.model() is not self.tables[place]:

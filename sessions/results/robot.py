@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.base.errors import IdentificationError, InputError, ServoBenchError
+from core.base.errors import IdentificationError, InputError, ServoBenchError, StoppedEarly
 from core.base.guards import is_array, is_object
 from core.base.units import milliradians
 from core.identification.request import IdentificationRequest
@@ -154,7 +154,7 @@ def identify_robot(
 
     With `share`, one model is first fitted to the motions of all joints, whose different loads determine more values
     than those of one. It is kept in the folder SHARED, and each joint then starts from it (partial pooling: the
-    request's prior holds values that a joint does not determine at those of all).
+    request's prior holds values that a joint does not determine at those of all). Only the joints' models are polished.
 
     Args:
         session: Session of the runs.
@@ -169,6 +169,7 @@ def identify_robot(
 
     Raises:
         IdentificationError: The folder holds another identification, or no joint can be identified.
+        StoppedEarly: It was stopped before the first joint.
         InputError: The robot's file cannot be copied.
     """
     from core.motion.simulation import sampling_step
@@ -196,7 +197,8 @@ def identify_robot(
         watch = _watch(joint, done / total, len(recordings) / total, on_progress, stops)
         done += len(recordings)
         data_hash = session.data_hash([run.id for run in recordings])
-        one, own = replace(request, validation=rule, data_hash=data_hash), folder / joint_folder(joint)
+        one = replace(request, validation=rule, data_hash=data_hash, polish=request.polish and joint != SHARED)
+        own = folder / joint_folder(joint)
         try:
             kept = run_identification(recordings, one, own, watch)
         except ServoBenchError as error:
@@ -206,13 +208,13 @@ def identify_robot(
             raise InputError(kept.problem)
         found[joint] = kept.identification
         if kept.identification.stopped:
+            if joint == SHARED:
+                raise StoppedEarly("stopped before a joint was identified")
             break
         if joint == SHARED:
             request = replace(request, start=_start(found.pop(joint).recommended.model, request.servo))
-    found.pop(SHARED, None)
     if not found:
-        reasons = [f"{joint}: {why}" for joint, why in failed.items()]
-        raise IdentificationError("; ".join(reasons) or "stopped before a joint was identified")
+        raise IdentificationError("; ".join(f"{joint}: {why}" for joint, why in failed.items()))
     errors = {joint: errors_by_motion(runs, joint, each.recommended.model) for joint, each in found.items()}
     left = tuple(joint for joint in runs.joints if joint not in {*found, *failed})
     kept = RobotIdentification(split=split, joints=found, errors=errors, failed=failed, not_reached=left)

@@ -14,6 +14,7 @@ from bench_gui.cli import main
 from core.base.errors import InputError
 from core.servo.shipped import load_model
 from sessions import Session
+from sessions.results import robot
 from sessions.results.identification import load_identification
 from sessions.results.record import read_record
 from sessions.results.robot import read_robot
@@ -272,14 +273,12 @@ def test_python_proposes_the_same_motions(place, result, capsys):
 
 @pytest.mark.parametrize("printed", [[], ["--json"]])
 def test_a_stop_names_the_joints_that_were_fitted_and_not_reached(place, tmp_path, monkeypatch, capsys, printed):
-    from bench_gui.cli.commands.model import robot
-
     watch = robot._watch
 
-    def stopping(bar, interrupt, joint, begin, share):
+    def stopping(joint, *place):
         if joint == "lift":
             signal.raise_signal(signal.SIGINT)
-        return watch(bar, interrupt, joint, begin, share)
+        return watch(joint, *place)
 
     monkeypatch.setattr(robot, "_watch", stopping)
     words = ["robot", "identify", place / "lab", "--urdf", place / "arm.xml", *FIT, *printed, "-o", tmp_path / "result"]

@@ -173,6 +173,17 @@ def test_a_report_of_the_selected_joint_is_opened(person, panel, robot, monkeypa
 
 
 def test_a_stop_keeps_the_joints_found_so_far(person, panel, robot):
+    panel.form.joints["wrist_roll"].click()
+    stop_a_search(person, panel)
+    assert [row[0] for row in rows(panel, ERRORS)] == ["wrist_flex"]
+
+
+def test_a_stop_before_the_first_joint_finds_nothing(person, panel, robot):
+    stop_a_search(person, panel)
+    assert not rows(panel, ERRORS)
+
+
+def stop_a_search(person, panel):
     panel.form.trials.setValue(5_000_000)
     with person.qtbot.waitSignal(panel.work.progressed):
         person.click(panel.start_button)
@@ -180,7 +191,6 @@ def test_a_stop_keeps_the_joints_found_so_far(person, panel, robot):
     person.click(panel.stop_button)
     person.until(lambda: not panel.work.active)
     assert panel.work.problem == ""
-    assert [row[0] for row in rows(panel, ERRORS)] == ["wrist_flex"]
 
 
 def test_obstacles_and_mix_ups_are_named(person, panel, tmp_path):
