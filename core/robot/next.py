@@ -79,7 +79,12 @@ class JointMotion:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NextMotions:
-    """Proposed motions of a joint, the best first, each with what it adds to the recorded ones and those before it."""
+    """Proposed motions of a joint, the best first, each with what it adds to the recorded ones and those before it.
+
+    Example:
+        >>> found = sb.propose_motions(sb.robot_runs("arm", "so101.urdf"), "elbow_flex")  # doctest: +SKIP
+        >>> found.undetermined, found.left_open  # doctest: +SKIP
+    """
 
     undetermined: tuple[str, ...]
     """Symbols of the parameters that the recorded motions do not determine."""

@@ -166,8 +166,9 @@ def test_robot_identify(reach, arm, tmp_path) -> None:
              "--metric", "mae_velocity", "--integrator", "algorithm1", "--substeps", "3",
              "--quadratic-gate", "opposing", "--drive-from", "current", "--contact", "elastoplastic",
              "--frozen", "R=2.5", "--bounds", "kt=0.5:1.5", "--start", "kt=1.25", "--no-polish",
-             "-o", tmp_path / "r"]  # fmt: skip
+             "--no-share", "-o", tmp_path / "r"]  # fmt: skip
     given = reach("sessions.results.robot.identify_robot", *words, but=("command_path", "run_offsets"))
+    assert given["share"] is False
     request = given["request"]
     differs(request, but=("points", "command_path_if_better", "run_offsets", "command", "data_hash"))  # of each joint
     assert str(given["session"].path) == session
