@@ -114,7 +114,8 @@ def _urdf_robot(file: Path, servos: Mapping[str, JointServo], folder: Path) -> t
     for name in servos:
         drive = json.loads((folder / f"{slug(name)}.drive.json").read_text("utf-8"))
         value = {key: float(drive[key]["value"]) for key in ("torque_limit", "no_load_speed", "viscous", "friction")}
-        joint = joints[name]
+        if (joint := joints.get(name)) is None:
+            raise ExportError(f"{file}: no joint {name!r} to write its servo to")
         for tag, changed in {
             "limit": {"effort": value["torque_limit"], "velocity": value["no_load_speed"]},
             "dynamics": {"damping": value["viscous"], "friction": value["friction"]},

@@ -176,12 +176,12 @@ def identify_robot(
     from core.robot.files import copy_robot
     from sessions.results.identifying import run_identification
 
-    if (folder / ROBOT).exists():
+    names = [SHARED, *runs.joints]
+    if any((folder / name).exists() for name in (ROBOT, *map(joint_folder, names))):
         raise IdentificationError(f"{folder} already holds the identification of a robot; choose another folder")
     if request.substeps is None and request.integrator == "leapfrog":
         sampled = max(sampling_step(run) for run in next(iter(runs.joints.values())))
         request = replace(request, substeps=math.ceil((request.dt or sampled) / LONGEST_STEP - 0.1))
-    names = [SHARED, *runs.joints]
     if len({joint_folder(name) for name in names}) < len(names):
         raise IdentificationError(f"two of {', '.join(names)} would have folders of one name: rename a joint")
     parts = dict(runs.joints)

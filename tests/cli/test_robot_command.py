@@ -145,6 +145,13 @@ def test_a_second_identification_into_one_folder_is_refused(place, result, capsy
     assert "already holds the identification of a robot" in output_of(capsys, *words, status=1).err
 
 
+def test_leftovers_of_a_stopped_identification_are_refused(place, tmp_path, capsys):
+    """They would leave out the common fit, whose folder they hold."""
+    (tmp_path / "all_joints").mkdir()
+    words = ["robot", "identify", place / "lab", "--urdf", place / "arm.xml", *FIT, "-o", tmp_path]
+    assert "already holds the identification of a robot" in output_of(capsys, *words, status=1).err
+
+
 @pytest.mark.parametrize(
     "words",
     [
