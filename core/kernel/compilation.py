@@ -93,11 +93,11 @@ class _Cache(FunctionCache):
 
 def fingerprint(
     law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: bool = False, play: bool = False,
-    moving: bool = False,
+    memory: bool = False, moving: bool = False,
 ) -> int:  # fmt: skip
     """Return a positive number that identifies the sources of the kernel and one variant of it."""
-    variant = 8 * moving + 4 * play + 2 * leapfrog + full
-    return ((_SOURCES * (max(Law) + 1) + law) * (max(Contact) + 1) + contact) * 16 + variant + 1
+    variant = 16 * memory + 8 * moving + 4 * play + 2 * leapfrog + full
+    return ((_SOURCES * (max(Law) + 1) + law) * (max(Contact) + 1) + contact) * 32 + variant + 1
 
 
 def step(*_: float) -> tuple[float, ...]:

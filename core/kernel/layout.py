@@ -59,6 +59,7 @@ class Slot(IntEnum):
     OUTPUT_OFFSET = 40  # share of OUTPUT_LIMIT that is added in the direction of the error
     PULSE_SAG = 41  # resistance of the supply that the motor's current passes while the bridge is on [Ω]
     BACKLASH = 42  # way of the motor between its two contacts with the load [rad]
+    LOAD_MEMORY = 43  # time constant with which friction by the load follows the load [s]
 
 
 ROW = len(Slot)

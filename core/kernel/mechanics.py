@@ -8,6 +8,10 @@ without a load its friction is that of τ_e = 0. Teeth that meet within a step g
 momentum, and their angle is that of the end of the gap. The step takes the forces of both kinds of motion, weighted by
 their shares of the step. Its error is proportional to h² where the law's output hardly jumps at an impact, and to h
 where a large velocity gain answers to the load's jump.
+
+Memory of the load: friction in a contact follows a change of its load late (Prakash 1998, J. Tribol. 120, 97). In the
+form of Cochard and Rice (2000, J. Geophys. Res. 105, 25891), load friction λ follows |K_m·τ_m − K_e·τ_e| with a time
+constant: dλ/dt = (|K_m·τ_m − K_e·τ_e| − λ)/t_λ. Its extra at rest, which already differs with speed, has none.
 """
 
 import math
@@ -19,6 +23,8 @@ from core.kernel.bristle import INLINE, make_bristle
 from core.kernel.layout import Contact
 from core.kernel.mathops import LOG2_E, exp2_below, log2
 
+UNSETTLED = -1.0
+"""Load friction before the first step, which starts settled [N·m]."""
 _TINY = 1e-300
 _STILL = 1e-12
 """Speed below which a motor that its gears do not turn is at rest [rad/s]."""
@@ -75,6 +81,20 @@ def mean_friction(momentum, torque, budget):
     return friction if momentum >= 0.0 else -friction
 
 
+@njit(**INLINE)
+def remembered(load, before, share, mean):
+    """Return the mean over a step and the end of what follows a load as a first-order lag.
+
+    Args:
+        load: The load's friction in this step [N·m].
+        before: That of the lag at the beginning of the step [N·m]; negative before the first step, see UNSETTLED.
+        share: Share of the way to the load that the lag covers in the step, see `lag_constants`.
+        mean: Share that is missing on average over the step.
+    """
+    before = before if before >= 0.0 else load
+    return load + mean * (before - load), before + share * (load - before)
+
+
 @njit(error_model="numpy")
 def resting_gap(torque, half_gap):
     """Return the angle of the motor ahead of a load at rest that leans on the teeth with a torque [N·m]."""
@@ -82,21 +102,22 @@ def resting_gap(torque, half_gap):
 
 
 @cache
-def make_friction(contact: Contact, leapfrog: bool):
-    """Return the compiled friction of a contact and integrator: lines 4–6 of Algorithm 1.
+def make_friction(contact: Contact, leapfrog: bool, memory: bool = False):
+    """Return the compiled friction of a contact and integrator, with or without memory: lines 4–6 of Algorithm 1.
 
     The function takes the velocity [rad/s], the torques of motor and load [N·m], the decrease of the motor's torque
-    with velocity, the inertia [kg·m²] and its inverse, and the friction of the previous step [N·m]. It returns the
-    acceleration [rad/s²], the friction [N·m] and the deflection of the bristle [rad].
+    with velocity, the inertia [kg·m²] and its inverse, the friction of the previous step, the deflection of the
+    bristle [rad] and the load friction at the beginning of the step. It returns the acceleration [rad/s²], the
+    friction, the deflection and the load friction at the end [N·m].
     """
     rigid = contact == Contact.RIGID
     bristle = make_bristle(contact, leapfrog)
 
     @njit(**INLINE)
     def slowed(
-        v, tm, te, drag, inertia, inverse_inertia, friction, deflection, h, inverse_h,
+        v, tm, te, drag, inertia, inverse_inertia, friction, deflection, load_friction, h, inverse_h,
         kc, kv, km, ke, kcs, kms, kes, kmq, keq, inverse_vs, alpha, gate,
-        spring, decay, gain, compliance, stribeck_speed, level, slope,
+        spring, decay, gain, compliance, stribeck_speed, level, slope, memory_share, memory_mean,
     ):  # fmt: skip
         half_h = 0.5 * h
         if leapfrog:
@@ -109,8 +130,14 @@ def make_friction(contact: Contact, leapfrog: bool):
                 # A shaft at rest may be held. Its friction is unknown at the start of a simulation.
                 gained = half_h * inverse_inertia * (tm + te - friction) if v != 0.0 else 0.0
                 tm_mean = tm - drag * gained
+                base = kc
+                if memory:
+                    # What the load adds to the Coulomb friction, in place of its friction of this moment.
+                    load = abs(km * tm_mean - ke * te)
+                    lagged, load_friction = remembered(load, load_friction, memory_share, memory_mean)
+                    base = kc + lagged - load
                 budget = friction_budget(
-                    v + gained, tm_mean, te, kc, 0.0, km, ke, kcs, kms, kes, kmq, keq, inverse_vs, alpha, gate
+                    v + gained, tm_mean, te, base, 0.0, km, ke, kcs, kms, kes, kmq, keq, inverse_vs, alpha, gate
                 ) + kv * abs(v)
             else:
                 budget = friction_budget(v, tm, te, kc, kv, km, ke, kcs, kms, kes, kmq, keq, inverse_vs, alpha, gate)
@@ -127,29 +154,32 @@ def make_friction(contact: Contact, leapfrog: bool):
                 mobility = max(0.5 * mobility, mobility - compliance)
             free = v + mobility * (tm + te)
             sliding, at_rest = dry_friction(tm_mean, te, kc, km, ke, kcs, kms, kes, kmq, keq, gate)
+            if memory:
+                lagged, load_friction = remembered(sliding - kc, load_friction, memory_share, memory_mean)
+                sliding = kc + lagged
             friction, deflection = bristle(
                 v, free, mobility, deflection, sliding, at_rest, kv, alpha,
                 spring, decay, gain, compliance, stribeck_speed, level, slope,
             )  # fmt: skip
-        return (tm + te - friction) * inverse_inertia, friction, deflection
+        return (tm + te - friction) * inverse_inertia, friction, deflection, load_friction
 
     return slowed
 
 
 @cache
-def make_parted(contact: Contact):
+def make_parted(contact: Contact, memory: bool = False):
     """Return the compiled second-order mechanics of motor and load with backlash.
 
     The function takes the numbers of the step and returns the next q [rad], v [rad/s], friction [N·m], deflection
-    [rad], and the motor's angle [rad] and speed [rad/s] relative to those of the load.
+    [rad], load friction [N·m], and the motor's angle [rad] and speed [rad/s] relative to those of the load.
     """
-    slowed = make_friction(contact, True)
+    slowed = make_friction(contact, True, memory)
     rigid = contact == Contact.RIGID
 
     @njit(**INLINE)
     def parted(
         q, v, gap, slide, tm, te, drag, law_drag, inertia, inverse_inertia, armature, half_gap, velocity_limit,
-        friction, deflection, h, inverse_h, numbers,
+        friction, deflection, load_friction, h, inverse_h, numbers,
     ):  # fmt: skip
         half_h = 0.5 * h
         motor_share = armature * inverse_inertia
@@ -158,9 +188,9 @@ def make_parted(contact: Contact):
         motor_v = v + slide if abs(v + slide) > _STILL else 0.0
         motor_drag = drag - law_drag
         load_a = te / max(load_inertia, _TINY)
-        motor_a, free_friction, free_deflection = slowed(
+        motor_a, free_friction, free_deflection, free_load = slowed(
             motor_v, tm - half_h * law_drag * load_a, 0.0, motor_drag, armature, 1.0 / armature,
-            friction, deflection, h, inverse_h, *numbers,
+            friction, deflection, load_friction, h, inverse_h, *numbers,
         )  # fmt: skip
         free_a = motor_share * motor_a + (1.0 - motor_share) * load_a
         free_slide = slide + h * (motor_a - load_a)
@@ -176,9 +206,9 @@ def make_parted(contact: Contact):
         joint_tm = tm + motor_drag * (motor_v - joint_v) + law_drag * (v - joint_v)
         in_contact = slide == 0.0 and abs(gap) >= half_gap
         part = 1.0 if in_contact or not rigid else max(1.0 - met, _SHORTEST)
-        joint_a, joint_friction, joint_deflection = slowed(
+        joint_a, joint_friction, joint_deflection, joint_load = slowed(
             joint_v, joint_tm, te, drag, inertia, inverse_inertia,
-            friction, deflection, part * h, inverse_h / part, *numbers,
+            friction, deflection, load_friction, part * h, inverse_h / part, *numbers,
         )  # fmt: skip
         push = load_inertia * joint_a - te
         touching = in_contact and push * gap >= 0.0
@@ -196,6 +226,7 @@ def make_parted(contact: Contact):
         new_q = (q + half_h * joint_v) + half_h * new_joint_v - motor_share * (new_gap - gap)
         friction = joint_friction + alone * (free_friction - joint_friction)
         deflection = joint_deflection + alone * (free_deflection - joint_deflection)
-        return new_q, new_v, friction, deflection, new_gap, new_slide
+        load_friction = joint_load + alone * (free_load - joint_load)
+        return new_q, new_v, friction, deflection, load_friction, new_gap, new_slide
 
     return parted

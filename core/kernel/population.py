@@ -13,7 +13,7 @@ import numpy as np
 from core.kernel.bristle import bristle_constants
 from core.kernel.compilation import compiled, fingerprint, step
 from core.kernel.layout import Contact, Law, Load, Setup, Slot
-from core.kernel.mechanics import resting_gap
+from core.kernel.mechanics import UNSETTLED, resting_gap
 from core.kernel.step import delayed_command, lag_constants, make_step, offset_constants, period_constants
 
 LANES = 16
@@ -24,6 +24,7 @@ SUMS = 4
 
 _STATE = (
     "q", "v", "slewed", "output", "integral", "error", "bus", "deflection", "friction", "held", "since", "gap", "slide",
+    "load_friction",
 )  # fmt: skip
 _INPUT = ("goal", "next_goal", "next_share", "enable")
 _SUM = ("abs", "square", "v_abs", "v_square")
@@ -43,6 +44,8 @@ _DERIVED = (
     "sampled",
     "offset",
     "offset_slope",
+    "memory_share",
+    "memory_mean",
     *_BRISTLE,
 )
 _BLOCKS = (*_STATE, *_INPUT, *_SUM, *_DERIVED, *(slot.name for slot in Slot))
@@ -51,9 +54,9 @@ _AT = {name: np.uint64(i * LANES) for i, name in enumerate(_BLOCKS)}
 
 def population_kernel(
     full: bool, law: Law, contact: Contact = Contact.RIGID, leapfrog: bool = False, play: bool = False,
-    moving: bool = False,
+    memory: bool = False, moving: bool = False,
 ):  # fmt: skip
-    """Return the compiled kernel of one control law, contact and integrator, with or without backlash.
+    """Return the compiled kernel of one control law, contact and integrator, with or without backlash and memory.
 
     `full=False` leaves out the command path, see `core.kernel.step.make_step`. With `moving`, the load is that of a
     joint in a robot whose other joints move: it differs from step to step and replaces the bench of the setups.
@@ -78,12 +81,14 @@ def population_kernel(
     - sums: receives the error sums of the chosen recordings, (R, P, SUMS)
     - motions: receives the positions of the chosen recordings one after the other [rad], (n, P); (0, P) if not wanted
     """
-    return _population_kernel(full, law, contact, leapfrog, play, moving)
+    return _population_kernel(full, law, contact, leapfrog, play, memory, moving)
 
 
 @cache
-def _population_kernel(full: bool, law: Law, contact: Contact, leapfrog: bool, play: bool, moving: bool):
-    variant = fingerprint(law, full, contact, leapfrog, play, moving)
+def _population_kernel(
+    full: bool, law: Law, contact: Contact, leapfrog: bool, play: bool, memory: bool, moving: bool
+):  # fmt: skip
+    variant = fingerprint(law, full, contact, leapfrog, play, memory, moving)
     lanes = np.uint64(LANES)
     zero = np.uint64(0)
     size = len(_BLOCKS) * LANES
@@ -91,6 +96,8 @@ def _population_kernel(full: bool, law: Law, contact: Contact, leapfrog: bool, p
     integral_, error_, bus_ = _AT["integral"], _AT["error"], _AT["bus"]
     deflection_, friction_ = _AT["deflection"], _AT["friction"]
     held_, since_, gap_, slide_ = _AT["held"], _AT["since"], _AT["gap"], _AT["slide"]
+    load_friction_, memory_share_, memory_mean_ = _AT["load_friction"], _AT["memory_share"], _AT["memory_mean"]
+    memory_slot, unsettled = Slot.LOAD_MEMORY, UNSETTLED
     between_, inverse_between_, sampled_ = _AT["between"], _AT["inverse_between"], _AT["sampled"]
     goal_, next_goal_, next_share_, enable_ = (_AT[name] for name in _INPUT)
     abs_, square_, v_abs_, v_square_ = (_AT[name] for name in _SUM)
@@ -221,6 +228,7 @@ def _population_kernel(full: bool, law: Law, contact: Contact, leapfrog: bool, p
                 f[slew_step_ + at] = row[slew_slot] * h
                 f[inverse_slew_step_ + at] = 1.0 / (row[slew_slot] * h)
                 f[lag_share_ + at], f[lag_mean_ + at] = lag_constants(row[lag_slot], h)
+                f[memory_share_ + at], f[memory_mean_ + at] = lag_constants(row[memory_slot], h)
                 f[between_ + at], f[inverse_between_ + at], f[sampled_ + at] = period_constants(
                     row[period_slot] * setup[sampled_setup], h
                 )
@@ -254,6 +262,7 @@ def _population_kernel(full: bool, law: Law, contact: Contact, leapfrog: bool, p
                         weight = -f[gravity_ + at] * math.sin(position[begin] + f[offset_ + at])
                     f[gap_ + at] = resting_gap(weight, 0.5 * f[backlash_ + at])
                 f[slide_ + at] = 0.0
+                f[load_friction_ + at] = unsettled
                 f[abs_ + at] = 0.0
                 f[square_ + at] = 0.0
                 f[v_abs_ + at] = 0.0
@@ -317,12 +326,12 @@ def _population_kernel(full: bool, law: Law, contact: Contact, leapfrog: bool, p
                         for lane in range(zero, lanes):
                             (
                                 q, v, slewed, output, integral, error, bus, deflection, friction, held, since,
-                                gap, slide, _, _, _, _, _,
+                                gap, slide, load_friction, _, _, _, _, _,
                             ) = step(
                                 f[q_ + lane], f[v_ + lane], f[slewed_ + lane], f[output_ + lane],
                                 f[integral_ + lane], f[error_ + lane], f[bus_ + lane],
                                 f[deflection_ + lane], f[friction_ + lane], f[held_ + lane], f[since_ + lane],
-                                f[gap_ + lane], f[slide_ + lane],
+                                f[gap_ + lane], f[slide_ + lane], f[load_friction_ + lane],
                                 f[goal_ + lane], f[next_goal_ + lane], f[next_share_ + lane],
                                 f[enable_ + lane], held_supply, push, 0.0, 0.0,
                                 h, inverse_h, f[kt_ + lane], f[r_ + lane], f[inverse_r_ + lane],
@@ -342,6 +351,7 @@ def _population_kernel(full: bool, law: Law, contact: Contact, leapfrog: bool, p
                                 f[speed_ + lane], f[level_ + lane], f[slope_ + lane], f[current_limit_ + lane],
                                 f[push_ + lane], f[push_slope_ + lane], f[pulse_ + lane],
                                 f[armature_ + lane], 0.5 * f[backlash_ + lane],
+                                f[memory_share_ + lane], f[memory_mean_ + lane],
                             )  # fmt: skip
                             f[q_ + lane] = q
                             f[v_ + lane] = v
@@ -357,12 +367,17 @@ def _population_kernel(full: bool, law: Law, contact: Contact, leapfrog: bool, p
                             if play:
                                 f[gap_ + lane] = gap
                                 f[slide_ + lane] = slide
+                            if memory:
+                                f[load_friction_ + lane] = load_friction
                     else:
                         for lane in range(zero, lanes):
-                            q, v, _, _, _, _, _, deflection, friction, _, _, gap, slide, _, _, _, _, _ = step(
+                            (
+                                q, v, _, _, _, _, _, deflection, friction, _, _,
+                                gap, slide, load_friction, _, _, _, _, _,
+                            ) = step(
                                 f[q_ + lane], f[v_ + lane], 0.0, 0.0, 0.0, 0.0, 0.0,
                                 f[deflection_ + lane], f[friction_ + lane], 0.0, 0.0,
-                                f[gap_ + lane], f[slide_ + lane],
+                                f[gap_ + lane], f[slide_ + lane], f[load_friction_ + lane],
                                 held_goal, held_goal, 0.0, held_enable, held_supply, push, 0.0, 0.0,
                                 h, inverse_h, f[kt_ + lane], f[r_ + lane], f[inverse_r_ + lane],
                                 f[inertia_ + lane], f[inverse_inertia_ + lane], f[gravity_ + lane],
@@ -377,6 +392,7 @@ def _population_kernel(full: bool, law: Law, contact: Contact, leapfrog: bool, p
                                 f[spring_ + lane], f[decay_ + lane], f[gain_ + lane], f[compliance_ + lane],
                                 f[speed_ + lane], f[level_ + lane], f[slope_ + lane], f[current_limit_ + lane],
                                 0.0, 0.0, 0.0, f[armature_ + lane], 0.5 * f[backlash_ + lane],
+                                f[memory_share_ + lane], f[memory_mean_ + lane],
                             )  # fmt: skip
                             f[q_ + lane] = q
                             f[v_ + lane] = v
@@ -385,6 +401,8 @@ def _population_kernel(full: bool, law: Law, contact: Contact, leapfrog: bool, p
                             if play:
                                 f[gap_ + lane] = gap
                                 f[slide_ + lane] = slide
+                            if memory:
+                                f[load_friction_ + lane] = load_friction
             for lane in range(LANES):
                 sums[recording, block * LANES + lane, 0] = f[abs_ + np.uint64(lane)]
                 sums[recording, block * LANES + lane, 1] = f[square_ + np.uint64(lane)]
@@ -393,4 +411,4 @@ def _population_kernel(full: bool, law: Law, contact: Contact, leapfrog: bool, p
             if block == blocks - 1:
                 kept += count
 
-    return compiled(kernel, make_step(law, full, contact, leapfrog, play), vectors=2 if full else 4)
+    return compiled(kernel, make_step(law, full, contact, leapfrog, play, memory), vectors=2 if full else 4)

@@ -8,13 +8,13 @@ from numba import njit
 
 from core.kernel.compilation import compiled, fingerprint, step
 from core.kernel.layout import Contact, Law, Load, Slot
-from core.kernel.mechanics import resting_gap
+from core.kernel.mechanics import UNSETTLED, resting_gap
 from core.kernel.step import delayed_command, make_step, step_numbers
 
 OUTPUTS = ("position", "velocity", "motor_torque", "current", "duty_cycle", "supply_voltage", "control")
 """Columns of a rollout: state before step k (rad, rad/s), then the motor in step k (N·m, A, 1, V, V or A)."""
 
-STATE = 13
+STATE = 14
 """Length of the state; `make_step` lists its numbers."""
 SINCE = 10
 """Index in the state of the time since a sampled law acted."""
@@ -31,6 +31,7 @@ def initial_state(position: float, velocity: float, row: np.ndarray | None = Non
     if row is not None:
         weight = -row[Slot.GRAVITY_TORQUE] * math.sin(position + row[Slot.ANGLE_OFFSET])
         state[11] = resting_gap(weight, 0.5 * row[Slot.BACKLASH])
+    state[13] = UNSETTLED
     return state
 
 
@@ -49,11 +50,13 @@ def history_steps(delay: float, h: float) -> int:
 
 
 def rollout_kernel(
-    law: Law, contact: Contact = Contact.RIGID, leapfrog: bool = False, play: bool = False, moving: bool = False
-):
+    law: Law, contact: Contact = Contact.RIGID, leapfrog: bool = False, play: bool = False, memory: bool = False,
+    moving: bool = False,
+):  # fmt: skip
     """Return the compiled kernel of one control law, contact and integrator, command path included.
 
-    With `play` it has backlash, with `moving` a load that differs from step to step, as in `population_kernel`.
+    With `play` it has backlash, with `memory` that of the load, with `moving` a load that differs from step to step, as
+    in `population_kernel`.
 
     The kernel releases the global interpreter lock. It is kernel(row, state, goal, lasts, enable, supply, loads, hand,
     torque, torque_share, first, h, substeps, out). Its arguments are:
@@ -67,12 +70,12 @@ def rollout_kernel(
     - h: time step [s]
     - out: receives the samples, (n, len(OUTPUTS))
     """
-    return _rollout_kernel(law, contact, leapfrog, play, moving)
+    return _rollout_kernel(law, contact, leapfrog, play, memory, moving)
 
 
 @cache
-def _rollout_kernel(law: Law, contact: Contact, leapfrog: bool, play: bool, moving: bool):
-    variant = fingerprint(law, True, contact, leapfrog, play, moving)
+def _rollout_kernel(law: Law, contact: Contact, leapfrog: bool, play: bool, memory: bool, moving: bool):
+    variant = fingerprint(law, True, contact, leapfrog, play, memory, moving)
 
     def kernel(row, state, goal, lasts, enable, supply, loads, hand, torque, torque_share, first, h, substeps, out):
         if variant == 0:  # This is never true. It brings `variant` into the closure and thus into the cache's key.
@@ -85,9 +88,9 @@ def _rollout_kernel(law: Law, contact: Contact, leapfrog: bool, play: bool, movi
         release_steps = int(release_whole)
         release_share = 1.0 - (release_whole - row[Slot.RELEASE_DELAY] / h)
         last = goal.shape[0] - 1
-        q, v, slewed, output, integral, error, bus, deflection, friction, held, since, gap, slide = (
+        q, v, slewed, output, integral, error, bus, deflection, friction, held, since, gap, slide, load_friction = (
             state[0], state[1], state[2], state[3], state[4], state[5], state[6], state[7], state[8], state[9],
-            state[10], state[11], state[12],
+            state[10], state[11], state[12], state[13],
         )  # fmt: skip
         for k in range(out.shape[0]):
             out[k, 0] = q
@@ -104,9 +107,10 @@ def _rollout_kernel(law: Law, contact: Contact, leapfrog: bool, play: bool, movi
                     push += loads[i, Load.TORQUE]
                 (
                     q, v, slewed, output, integral, error, bus, deflection, friction, held, since, gap, slide,
-                    tm, current, duty, volts, control,
+                    load_friction, tm, current, duty, volts, control,
                 ) = step(
                     q, v, slewed, output, integral, error, bus, deflection, friction, held, since, gap, slide,
+                    load_friction,
                     old_goal, next_goal, next_share, late_enable, supply[i], push, torque[i], torque_share[i],
                     *numbers,
                 )  # fmt: skip
@@ -129,5 +133,6 @@ def _rollout_kernel(law: Law, contact: Contact, leapfrog: bool, play: bool, movi
         state[10] = since
         state[11] = gap
         state[12] = slide
+        state[13] = load_friction
 
-    return compiled(kernel, make_step(law, True, contact, leapfrog, play))
+    return compiled(kernel, make_step(law, True, contact, leapfrog, play, memory))

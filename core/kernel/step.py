@@ -1,8 +1,9 @@
 """One time step of a servo on the bench, written once and inlined into every kernel.
 
 Everything is branch-free so that LLVM can put candidates into SIMD lanes: a choice is a select between two values that
-are both computed. `make_step(law, full, contact, leapfrog, play)` returns the step for one control law, contact and
-integrator, with or without backlash; `full=False` leaves out the command path and the integral and derivative gains.
+are both computed. `make_step(law, full, contact, leapfrog, play, memory)` returns the step for one control law, contact
+and integrator, with or without backlash and memory of the load; `full=False` leaves out the command path and the
+integral and derivative gains.
 
 First order. Algorithm 1 of seed 004 (comments refer to its line numbers) evaluates all forces at the beginning of the
 step, at q and v, clips friction to its budget, and integrates. Rhoban/bam integrates the position with the velocity
@@ -38,7 +39,8 @@ lasts one period, whatever the time step. No time step is longer than the period
 step in which it acts has the held output before that moment and the new one after it. Without a period the law acts
 continuously. Algorithm 1 evaluates its law once a step.
 
-With backlash, law and command path see the angle of the load; `core.kernel.mechanics` describes its two bodies.
+With backlash, law and command path see the angle of the load; `core.kernel.mechanics` describes its two bodies, and the
+memory of the load.
 
 The command is an angle that the law compares with the shaft's, a speed that it compares with the shaft's, or an output
 that it passes on: a duty cycle or a current.
@@ -211,6 +213,7 @@ def step_numbers(row, h, leapfrog):
     )  # fmt: skip
     between, inverse_between, sampled = period_constants(row[Slot.CONTROL_PERIOD], h)
     offset, offset_slope = offset_constants(row[Slot.OUTPUT_OFFSET], row[Slot.OUTPUT_LIMIT])
+    memory_share, memory_mean = lag_constants(row[Slot.LOAD_MEMORY], h)
     return (
         h, 1.0 / h, row[Slot.TORQUE_CONSTANT], row[Slot.RESISTANCE], 1.0 / row[Slot.RESISTANCE], inertia, 1.0 / inertia,
         row[Slot.GRAVITY_TORQUE], row[Slot.ANGLE_OFFSET],
@@ -225,22 +228,24 @@ def step_numbers(row, h, leapfrog):
         lag_share, lag_mean, row[Slot.SUPPLY_SAG], row[Slot.RELEASE_BRAKING], row[Slot.INDUCTANCE],
         row[Slot.PWM_PERIOD], spring, decay, gain, compliance, speed, level, slope, row[Slot.CURRENT_LIMIT],
         offset, offset_slope, row[Slot.PULSE_SAG], row[Slot.ARMATURE], 0.5 * row[Slot.BACKLASH],
+        memory_share, memory_mean,
     )  # fmt: skip
 
 
 @cache
 def make_step(
-    law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: bool = False, play: bool = False
+    law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: bool = False, play: bool = False,
+    memory: bool = False,
 ):  # fmt: skip
-    """Return the compiled step of one control law, contact and integrator, with or without backlash.
+    """Return the compiled step of one control law, contact and integrator, with or without backlash and memory.
 
     The step takes the state, the inputs of this step and the candidate's numbers. It returns the next state and the
     motor in this step:
 
     - state: q [rad], v [rad/s], slewed goal [rad], output [duty or A], integral [duty or A], error [rad], supply
       current [A], deflection of the bristle [rad], friction [N·m], held output of a sampled law [duty or A], time
-      since it acted [s], 0 before it has acted for the first time, and with backlash the motor's angle [rad] and speed
-      [rad/s] relative to those of the load
+      since it acted [s], 0 before it has acted for the first time, with backlash the motor's angle [rad] and speed
+      [rad/s] relative to those of the load, and with memory the load friction [N·m], negative before the first step
     - motor: motor torque [N·m], motor current [A], duty cycle [1], supply voltage [V], control [V or A]
 
     The control is the output of the law, regardless of torque enable. The command is goal, then next_goal for
@@ -250,20 +255,20 @@ def make_step(
     limited = law == Law.LIMITED
     voltage = law == Law.VOLTAGE or limited
     current_law = law == Law.CURRENT
-    slowed = make_friction(contact, leapfrog)
-    parted = make_parted(contact)
+    slowed = make_friction(contact, leapfrog, memory)
+    parted = make_parted(contact, memory)
 
     @njit(**INLINE)
     def step(
         q, v, slewed, output, integral, error, bus_current, deflection, friction, held, since, gap, slide,
-        goal, next_goal, next_share, enable, supply, hand_torque, torque_command, torque_share,
+        load_friction, goal, next_goal, next_share, enable, supply, hand_torque, torque_command, torque_share,
         h, inverse_h, kt, resistance, inverse_r, inertia, inverse_inertia, gravity_torque, angle_offset,
         kc, kv, km, ke, kcs, kms, kes, kmq, keq, inverse_vs, alpha, gate,
         angle_feedback, speed_feedback, kp, kv_feedback, output_limit, velocity_after, velocity_limit,
         ki, kd, between, inverse_between, sampled, slew_step, inverse_slew_step, dead_band,
         lag_share, lag_mean, sag, braking, inductance, period,
         spring, decay, gain, compliance, stribeck_speed, level, slope, current_limit, offset, offset_slope,
-        pulse, armature, half_gap,
+        pulse, armature, half_gap, memory_share, memory_mean,
     ):  # fmt: skip
         half_h = 0.5 * h
         # A delay of whole steps must not leave a rest of rounding, in which the law would stay on.
@@ -427,17 +432,17 @@ def make_step(
         te = -gravity_torque * sine(x + angle_offset) + hand_torque
         numbers = (
             kc, kv, km, ke, kcs, kms, kes, kmq, keq, inverse_vs, alpha, gate,
-            spring, decay, gain, compliance, stribeck_speed, level, slope,
+            spring, decay, gain, compliance, stribeck_speed, level, slope, memory_share, memory_mean,
         )  # fmt: skip
         # Lines 4–9: friction and integration.
         if play:
-            new_q, new_v, friction, deflection, gap, slide = parted(
+            new_q, new_v, friction, deflection, load_friction, gap, slide = parted(
                 q, v, gap, slide, tm, te, drag, law_drag, inertia, inverse_inertia, armature, half_gap, velocity_limit,
-                friction, deflection, h, inverse_h, numbers,
+                friction, deflection, load_friction, h, inverse_h, numbers,
             )  # fmt: skip
         else:
-            a, friction, deflection = slowed(
-                v, tm, te, drag, inertia, inverse_inertia, friction, deflection, h, inverse_h, *numbers
+            a, friction, deflection, load_friction = slowed(
+                v, tm, te, drag, inertia, inverse_inertia, friction, deflection, load_friction, h, inverse_h, *numbers
             )
             new_v = clip(v + a * h, velocity_limit)
             if leapfrog:
@@ -456,7 +461,7 @@ def make_step(
             slewed = slewed if enable > 0.0 else q
         return (
             new_q, new_v, slewed, output, integral, error, bus_current, deflection, friction, held, since, gap, slide,
-            tm, current, duty, supply, control,
+            load_friction, tm, current, duty, supply, control,
         )  # fmt: skip
 
     return step

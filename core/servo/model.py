@@ -42,6 +42,7 @@ from core.servo.terms import (
     TERMS,
     Integrator,
     QuadraticGate,
+    name_of,
 )
 
 FORMAT = "servobench-model"
@@ -147,8 +148,10 @@ class ServoModel(Tabular):
             if not self.parameters[name].value > 0:
                 raise ModelError(f"{self.title}: {name} must be positive")
         self._require_continuous_contact()
-        if "backlash" in self.command_path and not self.leapfrog:
-            raise ModelError(f'{self.title}: backlash needs the integrator "leapfrog", not {self.integrator!r}')
+        for name in ("backlash", "load_memory"):
+            if name in self.command_path and not self.leapfrog:
+                words = f'{name_of(name)} needs the integrator "leapfrog", not {self.integrator!r}'
+                raise ModelError(f"{self.title}: {words}")
 
     def _require_continuous_contact(self) -> None:
         """Reject a bristle whose friction jumps at the onset of slip (Cisneros et al., eq. 14)."""
@@ -202,9 +205,10 @@ class ServoModel(Tabular):
         return CONTACTS[self.contact]
 
     @property
-    def kernel_variant(self) -> tuple[Law, Contact, bool, bool]:
-        """Control law, contact, second-order step and backlash: what `rollout_kernel` is compiled for."""
-        return self.control.kernel_law, self.kernel_contact, self.leapfrog, "backlash" in self.command_path
+    def kernel_variant(self) -> tuple[Law, Contact, bool, bool, bool]:
+        """Control law, contact, second-order step, backlash and memory: what `rollout_kernel` is compiled for."""
+        path = self.command_path
+        return self.control.kernel_law, self.kernel_contact, self.leapfrog, "backlash" in path, "load_memory" in path
 
     @property
     def sags(self) -> bool:
@@ -357,7 +361,7 @@ class ServoModel(Tabular):
             gains > 0
             or "speed_integral" in self.parameters
             or self.control_period(settings) > 0
-            or any(name not in ("release_braking", "backlash") for name in self.command_path)
+            or any(name not in ("release_braking", "backlash", "load_memory") for name in self.command_path)
         )
 
     def setup(self, bench: Bench, settings: ServoSettings, step: float) -> np.ndarray:

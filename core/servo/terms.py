@@ -150,6 +150,10 @@ COMMAND_PATH: Mapping[str, Term] = {
         title="backlash", slots=(Slot.BACKLASH,), start=math.radians(0.5), upper=math.radians(5.0), neutral=0.0,
         evidence="backlash",
     ),
+    "load_memory": Term(
+        symbol="t_λ", unit="s", description="time constant with which friction by the load follows the load",
+        title="memory of the load", slots=(Slot.LOAD_MEMORY,), start=0.2, upper=2.0, neutral=0.0, evidence="memory",
+    ),
 }  # fmt: skip
 """Terms between a command and the load beside motor and friction; each is off unless requested."""
 
@@ -168,7 +172,7 @@ SPEED_LOOP: Mapping[str, Term] = {
 }  # fmt: skip
 """Gains of a servo that is commanded by a speed, scaled by its output limit and no-load speed."""
 
-_BY_NAME = ("control_period", "output_offset", "output_limit_ratio", "pulse_sag", "backlash")
+_BY_NAME = ("control_period", "output_offset", "output_limit_ratio", "pulse_sag", "backlash", "load_memory")
 COMMAND_PATH_TERMS = tuple(name for name in COMMAND_PATH if name not in _BY_NAME)
 """Command path terms of an identification unless others are requested.
 

@@ -275,6 +275,11 @@ def _backlash(seen: _Seen) -> tuple[str, str]:
     return verdict, f"{text}: record {seen.advice.handover}"
 
 
+def _memory(seen: _Seen) -> tuple[str, str]:
+    """Friction by the load shows its memory where the load comes and goes."""
+    return min(_load(seen), _backlash(seen), key=lambda found: ("none", "weak", "good").index(found[0]))
+
+
 _RULES: dict[str, Callable[[_Seen], tuple[str, str]]] = {
     "motor": _motor,
     "inertia": _inertia,
@@ -291,5 +296,6 @@ _RULES: dict[str, Callable[[_Seen], tuple[str, str]]] = {
     "sag": _sag,
     "braking": _braking,
     "backlash": _backlash,
+    "memory": _memory,
 }
 """Rules by the evidence that a term needs, see `core.servo.terms.Term.evidence`."""
