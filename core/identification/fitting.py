@@ -216,6 +216,11 @@ class ModelFits:
         own = [request.repeats * self._budgets[friction] for friction in models]
         self.work.expect([*own, *self.later], self._most(1))
 
+    def is_of(self, model: ServoModel) -> bool:
+        """Return True if a search of this friction model begins with the same terms and contact as this model's."""
+        template = self._templates[model.friction]
+        return template.contact == model.contact and {*template.parameters} == {*model.parameters}
+
     def _template(self, request: IdentificationRequest, friction: str) -> ServoModel:
         """Return `search_template` with what the duty cycle shows."""
         model = search_template(request, friction)
@@ -511,9 +516,10 @@ class ModelFits:
             settings = search_settings(self.request, template, batch.ids, budget, self._most(budget), starts)
             again = "" if template.substeps == first else f"/{template.substeps}"
             again += "".join(f"/without-{name}" for name in left_out(template))
-            # An identification whose runs chose another contact than the rigid one has searched with both.
-            if "contact_choice" in self.reasons and template.contact != "rigid":
-                again += f"/{template.contact}"
+            # An identification whose runs chose another contact than the rigid one, or a memory, has searched twice.
+            if "contact_choice" in self.reasons:
+                again += "" if template.contact == "rigid" else f"/{template.contact}"
+                again += "/load_memory" if "load_memory" in template.command_path else ""
             trial = f"{self.trial}/" if self.trial else ""
             place, name = study_place(self.folder, self.storage, f"{trial}{friction}/{repeat}{again}")
             record = StudyRecord(place, name, template.parameters.free, settings, self.resume)

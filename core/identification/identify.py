@@ -6,11 +6,12 @@ therefore never scores worse on the recordings it was fitted to.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from core.base.errors import IdentificationError, ModelError
 from core.identification.choice.rule import EQUAL, NOT_TRIED, SHIFTED, command_path_choice
@@ -27,8 +28,11 @@ from core.identification.search.timestep import Simulated
 from core.identification.workload import Workload
 from core.motion.recording import Recording
 from core.servo.model import ServoModel, with_contact
-from core.servo.terms import AUTOMATIC, CONTACT_TITLES, YIELDING
+from core.servo.parameters import ParameterSet
+from core.servo.terms import AUTOMATIC, CONTACT_TITLES, YIELDING, path_of
 
+MEMORIES = (0.1, 0.4)
+"""Time constants from which the memory of the load is polished [s]."""
 NOT_COMPARED = "The contact is rigid: this fit cannot be repeated with one that yields."
 
 __all__ = ["IdentificationRequest", "Progress", "fit_repeat", "identify"]
@@ -52,8 +56,9 @@ def identify(
 ) -> Identification:
     """Fit every requested model.
 
-    With `command_path_if_better`, the command path is tried first, on the richest model. An automatic contact is chosen
-    by the richest model's fit with a rigid one, see `contact_choice`. The result's request contains both decisions.
+    With `command_path_if_better`, the command path is tried first, on the richest model. With an automatic contact, the
+    richest model's fit with a rigid one chooses the contact and whether friction has a memory of the load, see
+    `friction_choice`. The result's request contains these decisions.
 
     Args:
         request: Servo, models and options.
@@ -107,6 +112,11 @@ def identify(
         job = searches(request, train, validation, reasons=reasons)
         results: list[ModelResult] = []
         for friction in request.models:
+            # A model without friction by the load, which has no memory, is as it was.
+            same = [one for one in others if one.model.friction == friction and job.is_of(one.model)]
+            if same:
+                results += same
+                continue
             results.append(job.fit(friction, split, results))
             if job.stopped:
                 found = Identification(job.request, split, tuple(results), stopped=True)
@@ -116,71 +126,97 @@ def identify(
 
     if request.contact != AUTOMATIC:
         return fits(request, tried)
-    return _with_chosen_contact(request, train, tried, reasons, fits)
+    return _with_chosen_friction(request, train, tried, reasons, fits)
 
 
-def _with_chosen_contact(
+def _with_chosen_friction(
     request: IdentificationRequest,
     train: Sequence[Recording],
     tried: Sequence[ModelResult],
     reasons: dict[str, str],
     fits: Callable[..., Identification],
 ) -> Identification:
-    """Fit the models with the contact that the runs choose; `reasons` receives why."""
+    """Fit the models with the contact and the memory that the runs choose; `reasons` receives why."""
     found = None if tried else fits(request, ())
     if found is not None and found.stopped:
         return found
     rigid = [*tried, *(found.results if found else ())]
-    contact, reasons["contact_choice"] = contact_choice(request, rigid[-1].model, train)
-    request = replace(request, contact=contact)
-    if contact != "rigid":
-        found = fits(request, (), rigid)
+    chosen, reasons["contact_choice"] = friction_choice(request, rigid[-1].model, train)
+    if chosen != replace(request, contact="rigid"):
+        found = fits(chosen, (), rigid)
     elif found is None:
-        found = fits(request, tried)
+        found = fits(chosen, tried)
     else:
-        found = replace(found, request=replace(found.request, contact=contact))
+        found = replace(found, request=replace(found.request, contact="rigid"))
     return found.with_provenance(reasons)
 
 
-def contact_choice(request: IdentificationRequest, rigid: ServoModel, train: Sequence[Recording]) -> tuple[str, str]:
-    """Return the contact that follows the training runs best, and the reason.
+def friction_choice(
+    request: IdentificationRequest, rigid: ServoModel, train: Sequence[Recording]
+) -> tuple[IdentificationRequest, str]:
+    """Return the request with the contact and memory that follow the training runs best, and the reasons.
 
     The fit with a rigid contact is polished, and so is it with a rational elastoplastic one, which costs little beside
-    a search. The latter is chosen if its error is smaller by more than the share EQUAL, whatever the number of runs: it
-    is stiff if nothing yields.
+    a search, and the better one with a memory of the load. Each is chosen if the error is smaller by more than the
+    share EQUAL, whatever the number of runs: a contact is stiff if nothing yields, and a memory can be short.
 
     Args:
         request: Options of the fit.
         rigid: Model that was fitted with a rigid contact, of these or some of these runs.
         train: Training runs.
     """
+    stiff = replace(request, contact="rigid")
     if request.points or not (request.polish and rigid.leapfrog):
-        return "rigid", NOT_COMPARED
-    try:
-        models = rigid, with_contact(rigid, YIELDING)
-    except ModelError:
-        return "rigid", NOT_COMPARED
-    errors: list[float] = []
-    for model in models:
-        how = Simulated(
-            dt=request.dt, supply=request.supply, threads=request.threads, prior=Prior.about(model, request.prior)
-        )
-        batch = how.batch(model, train)
-        end, _ = best_end(batch, model.parameters.vector(), [], [])
-        errors.append(float(batch.scores(end[None]).combined(request.metric)[0]))
-    stiff, yielding = errors
-    chosen = YIELDING if yielding < (1.0 - EQUAL) * stiff else "rigid"
+        return stiff, NOT_COMPARED
     weak = " One run says little about it." if len(train) == 1 else ""
-    return chosen, (
-        f"The contact is {CONTACT_TITLES[chosen].lower()}: on the training runs {rigid.friction.upper()} errs "
-        f"{1e3 * yielding:.3g} mrad with a rational elastoplastic one, {1e3 * stiff:.3g} with a rigid one.{weak}"
+    best, error = _polished(request, rigid, train)
+    try:
+        yielding, other = _polished(request, with_contact(rigid, YIELDING), train)
+    except ModelError:
+        reason = NOT_COMPARED
+    else:
+        compared = (
+            f"{1e3 * other:.3g} mrad with a rational elastoplastic one, {1e3 * error:.3g} with a rigid one.{weak}"
+        )
+        if other < (1.0 - EQUAL) * error:
+            best, error = yielding, other
+        title = CONTACT_TITLES[best.contact].lower()
+        reason = f"The contact is {title}: on the training runs {rigid.friction.upper()} errs {compared}"
+    chosen = replace(request, contact=best.contact)
+    if "load_memory" in request.command_path or "load_memory" not in path_of(rigid.friction, ["load_memory"]):
+        return chosen, reason
+    memory = replace(best.spec.parameters(best.friction, ("load_memory",))["load_memory"], value=0.0)
+    without = replace(best, parameters=ParameterSet([*best.parameters.values(), memory]))
+    lasting, other = _polished(request, without, train, {"load_memory": MEMORIES})
+    if other < (1.0 - EQUAL) * error:
+        reason += (
+            f" Friction by the load follows it with a time constant of {lasting.values['load_memory']:.2g} s: "
+            f"{1e3 * other:.3g} mrad with this memory, {1e3 * error:.3g} without.{weak}"
+        )
+        chosen = replace(chosen, command_path=(*chosen.command_path, "load_memory"))
+    return chosen, reason
+
+
+def _polished(
+    request: IdentificationRequest,
+    model: ServoModel,
+    train: Sequence[Recording],
+    starts: Mapping[str, Sequence[float]] = MappingProxyType({}),
+) -> tuple[ServoModel, float]:
+    """Return a model polished on the runs, from its values and from these of its parameters, and its error [rad]."""
+    how = Simulated(
+        dt=request.dt, supply=request.supply, threads=request.threads, prior=Prior.about(model, request.prior)
     )
+    batch = how.batch(model, train)
+    ends = [model.with_values({name: value}).parameters.vector() for name in starts for value in starts[name]]
+    end, _ = best_end(batch, model.parameters.vector(), ends, [])
+    return model.with_vector(end), float(batch.scores(end[None]).combined(request.metric)[0])
 
 
 def _stopped(found: Identification, earlier: Sequence[ModelResult]) -> Identification:
     """Return what a stopped identification found, and the earlier fits that are better."""
     results = best_of_each([*earlier, *found.results])
-    model = results[0].model
+    model = results[-1].model
     request = replace(found.request.settled(model.command_path), contact=model.contact)
     return replace(found, request=request, results=results)
 

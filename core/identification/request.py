@@ -26,6 +26,7 @@ from core.servo.terms import (
     COMMAND_PATH_TERMS,
     FRICTION_MODELS,
     YIELDING,
+    path_of,
     physical_limits,
 )
 
@@ -129,7 +130,7 @@ class IdentificationRequest(IdentificationOptions):
 
     @property
     def searched_contact(self) -> str:
-        """Contact of a search; the automatic one is chosen afterwards, see `contact_choice`."""
+        """Contact of a search; the automatic one is chosen afterwards, see `friction_choice`."""
         return "rigid" if self.contact == AUTOMATIC else self.contact
 
     def settled(self, command_path: Sequence[str]) -> IdentificationRequest:
@@ -244,7 +245,7 @@ def search_template(request: IdentificationRequest, friction: str) -> ServoModel
     model = build_model(
         request.servo,
         friction,
-        command_path=request.command_path,
+        command_path=path_of(friction, request.command_path),
         contact=request.searched_contact,
         quadratic_gate=request.quadratic_gate,
         integrator=request.integrator,

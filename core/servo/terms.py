@@ -8,7 +8,7 @@ from the record. This module does not load numpy.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -344,7 +344,13 @@ CONTACT_TITLES = {
 YIELDING = "elastoplastic_rational"
 """Contact that an automatic one may be beside the rigid one: of those that yield, the one with the fastest step."""
 AUTOMATIC = "automatic"
-"""Contact of an identification that the runs choose, see `core.identification.identify.contact_choice`."""
+"""Contact of an identification that the runs choose, see `core.identification.identify.friction_choice`."""
+
+
+def path_of(friction: str, terms: Iterable[str]) -> tuple[str, ...]:
+    """Return those command path terms that have an effect with a friction model: memory needs friction by the load."""
+    loaded = any(name.startswith("load_friction") for name in FRICTION_TERMS[friction])
+    return tuple(name for name in terms if name != "load_memory" or loaded)
 
 
 def name_of(parameter: str) -> str:

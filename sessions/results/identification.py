@@ -90,12 +90,12 @@ def load_identification(folder: Path) -> Identification:
         split = Split(str(origin["split"]), tuple(origin["train"]), tuple(origin["validation"]))
         record = read_record(folder) if (folder / RECORD).exists() else None
         if record is not None:
-            model = results[0].model
+            model = results[-1].model
             request = replace(record.request.settled(model.command_path), contact=model.contact)
         else:
             request = IdentificationRequest(
                 servo=results[0].model.servo,
-                command_path=results[0].model.command_path,
+                command_path=results[-1].model.command_path,
                 models=tuple(result.model.friction for result in results),
                 repeats=len(results[0].repeats),
                 seed=origin["seed"],

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from core.base.errors import IdentificationError
 from core.identification.evaluate import discretisation_error, evaluate
 from core.identification.evidence.sensitivity import sensitivity, standard_errors
-from core.identification.identify import IdentificationRequest, Progress, contact_choice, identify
+from core.identification.identify import IdentificationRequest, Progress, friction_choice, identify
 from core.identification.result import Identification, ModelResult
 from core.identification.search.polish import ALIKE
 from core.identification.search.study import JOURNAL
@@ -153,8 +153,8 @@ def test_contacts_are_compared_on_the_same_runs(subset: bool) -> None:
     runs = yielding(math.inf)
     model = truth("m1").with_values({"friction_base": 1.02 * truth("m1").values["friction_base"]})
     request = replace(TRY_DELAY, command_path=())
-    contact, reason = contact_choice(request, model, runs[:2] if subset else runs)
-    assert contact == "rigid"
+    chosen, reason = friction_choice(request, model, runs[:2] if subset else runs)
+    assert chosen.contact == "rigid"
     errors = [float(text) for text in re.findall(r"([\d.]+) (?:mrad )?with", reason)]
     assert errors == pytest.approx([errors[1]] * 2, rel=0.02)
 
