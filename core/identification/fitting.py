@@ -216,11 +216,6 @@ class ModelFits:
         own = [request.repeats * self._budgets[friction] for friction in models]
         self.work.expect([*own, *self.later], self._most(1))
 
-    def is_of(self, model: ServoModel) -> bool:
-        """Return True if a search of this friction model begins with the same terms and contact as this model's."""
-        template = self._templates[model.friction]
-        return template.contact == model.contact and {*template.parameters} == {*model.parameters}
-
     def _template(self, request: IdentificationRequest, friction: str) -> ServoModel:
         """Return `search_template` with what the duty cycle shows."""
         model = search_template(request, friction)

@@ -120,19 +120,8 @@ def _rollout_kernel(law: Law, contact: Contact, leapfrog: bool, play: bool, memo
                     out[k, 4] = duty
                     out[k, 5] = volts
                     out[k, 6] = control
-        state[0] = q
-        state[1] = v
-        state[2] = slewed
-        state[3] = output
-        state[4] = integral
-        state[5] = error
-        state[6] = bus
-        state[7] = deflection
-        state[8] = friction
-        state[9] = held
-        state[10] = since
-        state[11] = gap
-        state[12] = slide
-        state[13] = load_friction
+        state[:] = (
+            q, v, slewed, output, integral, error, bus, deflection, friction, held, since, gap, slide, load_friction,
+        )  # fmt: skip
 
     return compiled(kernel, make_step(law, True, contact, leapfrog, play, memory))

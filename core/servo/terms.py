@@ -344,7 +344,7 @@ CONTACT_TITLES = {
 YIELDING = "elastoplastic_rational"
 """Contact that an automatic one may be beside the rigid one: of those that yield, the one with the fastest step."""
 AUTOMATIC = "automatic"
-"""Contact of an identification that the runs choose, see `core.identification.identify.friction_choice`."""
+"""Contact of an identification that the runs choose, see `core.identification.choice.friction.friction_choice`."""
 
 
 def path_of(friction: str, terms: Iterable[str]) -> tuple[str, ...]:

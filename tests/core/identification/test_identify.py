@@ -17,9 +17,10 @@ from optuna.storages.journal import JournalFileBackend
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from core.base.errors import IdentificationError
+from core.identification.choice.friction import friction_choice
 from core.identification.evaluate import discretisation_error, evaluate
 from core.identification.evidence.sensitivity import sensitivity, standard_errors
-from core.identification.identify import IdentificationRequest, Progress, friction_choice, identify
+from core.identification.identify import IdentificationRequest, Progress, identify
 from core.identification.result import Identification, ModelResult
 from core.identification.search.polish import ALIKE
 from core.identification.search.study import JOURNAL
