@@ -205,6 +205,8 @@ class Exporter:
     limit."""
     backlash: bool = False
     """True if the target can hold backlash; others leave it out."""
+    load_memory: bool = False
+    """True if the target can hold memory of the load; others let friction follow the load at once."""
     engine: str = ""
     """Name of the engine that `check` runs; empty if the export is simulated here by the target's rules."""
     package: str = ""

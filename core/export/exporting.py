@@ -74,7 +74,8 @@ def export_model(
         aside = Path(place)
         result = exporter.write(held, aside, chosen)
         faithful = drives and not result.approximated
-        first = [fidelity(model, result.contact or held.contact, exporter.backlash)] if faithful else []
+        contact = result.contact or held.contact
+        first = [fidelity(model, contact, exporter.backlash, exporter.load_memory)] if faithful else []
         notes = command_notes(model)
         if drives:
             notes += [*zero_notes(model), *gain_notes(model, settings), *step_notes(model, bench, settings)]

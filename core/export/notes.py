@@ -19,7 +19,7 @@ from core.servo.actuator import COMMANDS, FAST_DECAY
 from core.servo.bench import Bench
 from core.servo.model import RATIONAL_WIDTH, ServoModel
 from core.servo.settings import ServoSettings
-from core.servo.terms import CONTACT_TITLES
+from core.servo.terms import COMMAND_PATH, CONTACT_TITLES
 
 WORTH_A_NOTE = 0.5
 """The README states larger differences between the motion at the identified time step and the converged one [mrad]."""
@@ -44,13 +44,19 @@ def missing_terms(model: ServoModel, form: Form) -> list[str]:
     missing = [] if form.holds_friction(model) else [f"friction {model.friction.upper()}"]
     missing += [] if model.contact == "rigid" else [f"the {CONTACT_TITLES[model.contact].lower()} contact"]
     kept = (*form.kept, *_IN_PLAIN_DRIVE) if form.plain_drive else form.kept
-    missing += [name.replace("_", " ") for name in model.command_path if name not in kept and model.values[name] > 0.0]
+    missing += lost_terms(model, kept)
     if model.control.drive == FAST_DECAY:
         missing.append("fast decay of the drive")
     if form.plain_drive:
         voltage = model.control.law == "voltage"
         missing.append("a back-EMF beyond the torque limit" if voltage else "the current's limit by the supply voltage")
     return missing
+
+
+def lost_terms(model: ServoModel, kept: Sequence[str]) -> list[str]:
+    """Return the model's terms of the command path that have an effect and are not among those kept, in words."""
+    names = [name for name in model.command_path if name not in kept and model.values[name] > 0.0]
+    return [COMMAND_PATH[name].title if name == "load_memory" else name.replace("_", " ") for name in names]
 
 
 def fit_notes(approximation: Approximation, engine: str, missing: Sequence[str]) -> list[str]:
@@ -94,19 +100,25 @@ def settings_note(model: ServoModel, settings: ServoSettings) -> str:
     )
 
 
-def fidelity(model: ServoModel, contact: str, backlash: bool) -> str:
+def fidelity(model: ServoModel, contact: str, backlash: bool, load_memory: bool) -> str:
     """Describe how faithful a model without approximated values is to the identified one.
 
     Args:
         model: The identified model.
         contact: The written contact.
         backlash: True if the target can hold backlash.
+        load_memory: True if the target can hold memory of the load.
     """
     lost = rigid_notes(model) if contact != model.contact else []
     if not backlash and model.values.get("backlash"):
         lost.append(
             f"The model's backlash of {math.degrees(model.values['backlash']):.3g}° is left out: the load moves with "
             "the motor at once."
+        )
+    if not load_memory and model.values.get("load_memory"):
+        lost.append(
+            f"The model's memory of the load, {model.values['load_memory']:.3g} s, is left out: friction follows the "
+            "load at once."
         )
     return " ".join([*lost, "Everything else is computed as identified."]) if lost else AS_IDENTIFIED
 

@@ -8,7 +8,8 @@ has version 2, `contact` ("elastoplastic" or "elastoplastic_rational") and the n
 whose law acts once a period (`control_period` above 0) has version 3, with or without such a contact. A servo that is
 not commanded by an angle has version 4: `command` (one of `core.servo.actuator.COMMANDS`), `command_unit`, and the
 numbers of `COMMAND_NUMBERS`. Its gains are per unit of the command. If a number of `LATER_NUMBERS` has an effect, the
-file has its version, with the numbers of `COMMAND_NUMBERS` and all of `LATER_NUMBERS`. Version 7 adds `backlash` [rad].
+file has its version, with the numbers of `COMMAND_NUMBERS` and all of `LATER_NUMBERS`. `backlash` [rad], of version 7,
+and `load_memory` [s], of version 8, are in a file only if they are above 0.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from core.servo.settings import ServoSettings
 STANDALONE = Path(__file__).parent / "standalone"
 """Folder of the stand-alone programs. It is not a package: they import only each other and are copied unchanged."""
 FORMAT = "servobench-servo"
-VERSION, VERSION_WITH_CONTACT, VERSION_WITH_PERIOD, VERSION_WITH_COMMAND, VERSION_WITH_BACKLASH = 1, 2, 3, 4, 7
+VERSION, VERSION_WITH_CONTACT, VERSION_WITH_PERIOD, VERSION_WITH_COMMAND = 1, 2, 3, 4
 """Programs of version 1 compute only a rigid contact and a law that acts in every step; they refuse the others."""
 _OF_THE_BENCH = (Slot.ANGLE_OFFSET, Slot.INERTIA, Slot.GRAVITY_TORQUE)
 _OF_THE_INTEGRATOR = (Slot.VELOCITY_AFTER, Slot.VELOCITY_LIMIT)
@@ -41,8 +42,10 @@ LATER_NUMBERS = {Slot.CURRENT_LIMIT: NO_CURRENT_LIMIT, Slot.OUTPUT_OFFSET: 0.0, 
 """Numbers that were added after `COMMAND_NUMBERS`, and the value at which each has no effect."""
 _VERSION_WITH = {Slot.CURRENT_LIMIT: 5, Slot.OUTPUT_OFFSET: 5, Slot.PULSE_SAG: 6}
 """Version of a file in which each of them has an effect."""
-_ADDED = (*BRISTLE_NUMBERS, *COMMAND_NUMBERS, *LATER_NUMBERS)
-NUMBERS = tuple(slot for slot in Slot if slot not in (*_OF_THE_BENCH, *_OF_THE_INTEGRATOR, Slot.BACKLASH, *_ADDED))
+OPTIONAL_NUMBERS = {Slot.BACKLASH: 7, Slot.LOAD_MEMORY: 8}
+"""Numbers that a file has only if they are above 0, and its version then."""
+_ADDED = (*BRISTLE_NUMBERS, *COMMAND_NUMBERS, *LATER_NUMBERS, *OPTIONAL_NUMBERS)
+NUMBERS = tuple(slot for slot in Slot if slot not in (*_OF_THE_BENCH, *_OF_THE_INTEGRATOR, *_ADDED))
 """Slots of a kernel row that describe the servo; their names in lower case are the keys of the file."""
 LAWS = {Law.VOLTAGE: "voltage", Law.LIMITED: "voltage", Law.COAST: "coast", Law.CURRENT: "current"}
 
@@ -61,9 +64,9 @@ def servo_numbers(model: ServoModel, settings: ServoSettings, *, backlash: bool 
         version = VERSION_WITH_COMMAND
         commanded = {"command": command.kind, "command_unit": command.unit}
     later = [_VERSION_WITH[slot] for slot, none in LATER_NUMBERS.items() if row[slot] != none]
-    parted = [Slot.BACKLASH] if backlash and row[Slot.BACKLASH] > 0.0 else []
-    version = VERSION_WITH_BACKLASH if parted else max([version, *later])
-    added = (*COMMAND_NUMBERS, *LATER_NUMBERS, *parted) if later or parted else COMMAND_NUMBERS if commanded else ()
+    held = [slot for slot in OPTIONAL_NUMBERS if row[slot] > 0.0 and (backlash or slot != Slot.BACKLASH)]
+    version = max([version, *later, *(OPTIONAL_NUMBERS[slot] for slot in held)])
+    added = (*COMMAND_NUMBERS, *LATER_NUMBERS, *held) if later or held else COMMAND_NUMBERS if commanded else ()
     return {
         "format": FORMAT,
         "version": version,

@@ -254,6 +254,7 @@ def _settled(
         "runs that are commanded by an angle": request.command != "position",
         "a motor driver with slow decay": control.kernel_law == Law.COAST,
         "a model without backlash": "backlash" in variant.command_path,
+        "a model without memory of the load": "load_memory" in variant.command_path,
     }
     if missing := [what for what, lacks in refusals.items() if lacks]:
         raise ModelError(f"learned servos need {missing[0]}")

@@ -21,6 +21,7 @@ import numpy as np
 
 from core.base.arrays import Array
 from core.export.drives.carrying import Carried, Errors, compared
+from core.export.notes import lost_terms
 from core.export.references import GridRun, converged_positions
 from core.kernel.compilation import fingerprint, kept_on_disk
 from core.kernel.layout import Law, Slot, bind
@@ -86,7 +87,7 @@ def as_reference_drive(model: ServoModel, bench: Bench, settings: ServoSettings)
 
     The model must not have a `refusal`.
     """
-    lost = [name.replace("_", " ") for name in model.command_path if name not in KEPT and model.values[name] > 0.0]
+    lost = lost_terms(model, KEPT)
     lost += ["fast decay of the drive"] if model.control.drive == FAST_DECAY else []
     lost += [] if model.contact == "rigid" else [f"{CONTACT_TITLES[model.contact].lower()} contact"]
     lost += ["integral gain"] if settings.ki > 0.0 else []

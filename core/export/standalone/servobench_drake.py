@@ -49,7 +49,7 @@ from pydrake.multibody.plant import AddMultibodyPlantSceneGraph
 from pydrake.systems.analysis import Simulator
 from pydrake.systems.framework import DiagramBuilder, LeafSystem_, ValueProducer
 from pydrake.systems.scalar_conversion import TemplateSystem
-from servobench_servo import SLEWED, STATE, Bank, drives, stopping
+from servobench_servo import LOAD_FRICTION, SLEWED, STATE, UNSETTLED, Bank, drives, stopping
 
 __all__ = ["Servos", "attach", "simulate"]
 
@@ -220,6 +220,7 @@ def Servos_(T: Any) -> Any:
             if memory["fresh"] > 0.0:
                 past[:] = past[:, :, head : head + 1]
                 memory["servos"][:, SLEWED] = position
+                memory["servos"][:, LOAD_FRICTION] = UNSETTLED
                 memory["velocity"] = velocity
                 memory["fresh"] = 0.0
 

@@ -52,12 +52,14 @@ from servobench_servo import (
     DELAY,
     FIELDS,
     KV_FRICTION,
+    LOAD_FRICTION,
     RELEASE_DELAY,
     RIGID,
     SLEWED,
     SOURCE,
     STATE,
     STIFFNESS,
+    UNSETTLED,
     bent,
     bristle_friction,
     compiled,
@@ -67,6 +69,7 @@ from servobench_servo import (
     load_servo,
     load_zero,
     named,
+    remembered,
     static_friction,
 )
 
@@ -194,6 +197,7 @@ class Servos:
         mujoco.mj_forward(self._model, data)
         self._lean()
         memory[:, :INERTIA] = 0.0
+        memory[:, LOAD_FRICTION] = UNSETTLED
         memory[:, VELOCITY] = data.qvel[self._dofs]
         memory[:, SLEWED] = data.qpos[self._places[:, ADDRESS]]
         for place, own in zip(self._places, memory, strict=True):
@@ -355,7 +359,9 @@ def _make_update(source: int) -> Any:
             goal = late(past[j, 0], head, p[DELAY] / step + STAGGERED)
             enable = late(past[j, 1], head, p[RELEASE_DELAY] / step + STAGGERED)
             torque, slope = drive(p, own, position, velocity - slide, goal, enable, step, STAGGERED, slide)
-            budget = static_friction(p, torque - 0.5 * slope * rate, external, velocity + 0.5 * rate)
+            mean = torque - 0.5 * slope * rate
+            excess = remembered(p, own, mean, external, step, STAGGERED)
+            budget = static_friction(p, mean, external, velocity + 0.5 * rate) + excess
             explicit, loss = torque, budget + SMALLEST_BUDGET
             if p[CONTACT] == RIGID:
                 slope += p[KV_FRICTION]
@@ -367,7 +373,8 @@ def _make_update(source: int) -> Any:
                 # The last step's friction at the velocity that resulted from it.
                 slid, _ = bristle_friction(p, own[SLIDING], own[AT_REST], own[DEFLECTION], velocity, 0.0, step)
                 own[DEFLECTION] = bent(p, own[DEFLECTION], slid, step)
-                sliding, at_rest = dry_friction(p, torque - 0.5 * slope * rate, external)
+                sliding, at_rest = dry_friction(p, mean, external)
+                sliding += excess
                 mobility = step / (own[INERTIA] + step * implicit)
                 free = velocity + mobility * (torque + external)
                 friction, slip = bristle_friction(p, sliding, at_rest, own[DEFLECTION], free, mobility, step)

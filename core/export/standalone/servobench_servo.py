@@ -6,6 +6,7 @@ a `Bank` and pass it to the program of your engine (`servobench_mujoco`, a Webot
 
     torque, slope = drive(numbers, state, position, velocity, goal, enable, step)
     budget = static_friction(numbers, torque, external_torque, velocity)
+    budget += remembered(numbers, state, torque, external_torque, step)
 
 yourself. Goals are in the servo's angles, or in the `command_unit` of its file if it has another `command`. If your
 joint is not at 0 where its servo reads 0, write its angle there into the servo file as `joint_zero`. Friction of an
@@ -37,6 +38,7 @@ __all__ = [
     "load_servo",
     "load_zero",
     "named",
+    "remembered",
     "static_friction",
     "stopping",
 ]
@@ -74,16 +76,18 @@ FIELDS = (
     "kp", "ki", "kd", "kv", "output_limit", "opposing_gate", "release_delay",
     "supply_voltage", "law", "contact", "bristle_stiffness", "bristle_damping", "control_period",
     "angle_ignored", "speed_feedback", "current_limit", "output_offset", "pulse_sag", "backlash",
+    "load_memory",
 )  # fmt: skip
 """Names of a servo's numbers in order: N·m/A, Ω, kg·m², N·m, N·m·s/rad, 1, N·m, 1, 1/(N·m), rad/s, 1, s, rad/s, rad, s,
 Ω, 1, H, s; gains per rad in duty cycle or A; V; law: 0 voltage, 1 current, 2 coast; contact: 0 rigid, 1 elastoplastic,
 2 elastoplastic with the rational function; N·m/rad, N·m·s/rad; s, 0: the law acts in every step; 1: the law does not
 compare the command with the angle; 1: it compares it with the speed; A, 1e9: no limit; share of output_limit;
-Ω; rad."""
+Ω; rad; s, 0: friction follows the load at once."""
 (
     KT, R, ARMATURE, KC, KV_FRICTION, KM, KE, KCS, KMS, KES, KMQ, KEQ, VS, ALPHA, DELAY, SLEW, BAND, LAG, SAG, BRAKING,
     L, PERIOD, KP, KI, KD, KV, LIMIT, GATE, RELEASE_DELAY, SUPPLY, LAW, CONTACT, STIFFNESS, BRISTLE_DAMPING, BETWEEN,
     ANGLE_IGNORED, SPEED, CURRENT_LIMIT, OFFSET, PULSE, BACKLASH,
+    LOAD_MEMORY,
 ) = range(len(FIELDS))  # fmt: skip
 LAWS = ("voltage", "current", "coast")
 VOLTAGE, CURRENT, COAST = 0.0, 1.0, 2.0
@@ -98,8 +102,11 @@ STATE = (
     "held_output",
     "since_law_acted",
     "velocity_before",
+    "load_friction",
 )
-SLEWED, OUTPUT, INTEGRAL, ERROR, BUS, HELD, SINCE, BEFORE = range(len(STATE))
+SLEWED, OUTPUT, INTEGRAL, ERROR, BUS, HELD, SINCE, BEFORE, LOAD_FRICTION = range(len(STATE))
+UNSETTLED = -1.0
+"""Load friction before the first step, which starts settled [N·m]."""
 _OFFSET_WIDTH = math.tau / 4096
 """Error over which the output offset grows from 0 to its value [rad]."""
 _ENDS = 1.0 - 1e-6
@@ -118,12 +125,8 @@ _SETTLED = 1e-12
 def load_servo(source: str | Path | Mapping[str, Any]) -> np.ndarray:
     """Read a servo's numbers (len(FIELDS),) from its JSON file or content; raise ValueError if invalid."""
     name, data = _read(source)
-    if (
-        not isinstance(data, dict)
-        or data.get("format") != "servobench-servo"
-        or data.get("version") not in (1, 2, 3, 4, 5, 6, 7)
-    ):
-        raise ValueError(f"{name}: not a servo file of version 1 to 7")
+    if not isinstance(data, dict) or data.get("format") != "servobench-servo" or data.get("version") not in range(1, 9):
+        raise ValueError(f"{name}: not a servo file of version 1 to 8")
     if data.get("law") not in LAWS:
         raise ValueError(f"{name}: no control law {data.get('law')!r}; available: {', '.join(LAWS)}")
     data["law"] = float(LAWS.index(data["law"]))
@@ -139,6 +142,10 @@ def load_servo(source: str | Path | Mapping[str, Any]) -> np.ndarray:
         data["pulse_sag"] = 0.0
     if data["version"] < 7:
         data["backlash"] = 0.0
+    if data["version"] < 8:
+        data["load_memory"] = 0.0
+    else:
+        data.setdefault("backlash", 0.0)
     if data.get("contact") not in CONTACTS:
         raise ValueError(f"{name}: no contact {data.get('contact')!r}; available: {', '.join(CONTACTS)}")
     data["contact"] = float(CONTACTS.index(data["contact"]))
@@ -207,12 +214,31 @@ def static_friction(p, motor_torque, external_torque, velocity):
 
 
 @compiled
-def applied_friction(p, inertia, step, velocity, motor_torque, external_torque):
+def remembered(p, state, motor_torque, external_torque, step, lead=0.0):
+    """Return how far friction by the load exceeds that of this load [N·m]; advance the state, once per step.
+
+    Friction by the load follows the load with the time constant `load_memory`. Add the result to `static_friction`, or
+    to the sliding friction of `dry_friction`. As in `drive`, it is the mean over the step with a `lead`, otherwise the
+    value at its end.
+    """
+    time = p[LOAD_MEMORY]
+    if time <= 0.0:
+        return 0.0
+    load = abs(p[KM] * motor_torque - p[KE] * external_torque)
+    before = state[LOAD_FRICTION] if state[LOAD_FRICTION] >= 0.0 else load
+    share = 1.0 - math.exp(-step / time)
+    state[LOAD_FRICTION] = before + share * (load - before)
+    return (1.0 - share if lead == 0.0 else share * time / step) * (before - load)
+
+
+@compiled
+def applied_friction(p, inertia, step, velocity, motor_torque, external_torque, excess=0.0):
     """Return the friction torque [N·m] of Algorithm 1, lines 4–6, for engines that accept only torques.
 
-    `inertia` is the joint's total, armature included [kg·m²]; step in s.
+    `inertia` is the joint's total, armature included [kg·m²]; step in s; `excess` is that of `remembered` [N·m].
     """
-    budget = static_friction(p, motor_torque, external_torque, velocity) + p[KV_FRICTION] * abs(velocity)
+    static = static_friction(p, motor_torque, external_torque, velocity) + excess
+    budget = static + p[KV_FRICTION] * abs(velocity)
     to_stop = inertia / step * velocity + motor_torque + external_torque
     return -min(max(to_stop, -budget), budget)
 
@@ -527,7 +553,9 @@ def drives(rows, states, past, head, lead, step, positions, velocities, rates, e
         goal = late(past[j, 0], head, p[DELAY] / step + lead)
         enable = late(past[j, 1], head, p[RELEASE_DELAY] / step + lead)
         torque, slope = drive(p, states[j], positions[j], velocity, goal, enable, step, lead)
-        budget[j] = static_friction(p, torque - 0.5 * slope * rates[j], external[j], velocity + 0.5 * rates[j])
+        mean = torque - 0.5 * slope * rates[j]
+        budget[j] = static_friction(p, mean, external[j], velocity + 0.5 * rates[j])
+        budget[j] += remembered(p, states[j], mean, external[j], step, lead)
         stiffness = (slope + p[KV_FRICTION]) * step * mobilities[j]
         share = 0.5 if stiffness <= 1.0 else 1.0 - 0.5 / stiffness
         motor[j] = torque
@@ -588,6 +616,7 @@ class Bank:
         self.joint_zero = np.array([load_zero(servo) for servo in servos])
         """Joint angles at which the servos read 0 [rad]; `command` adds them to goals."""
         self.states = np.zeros((len(servos), len(STATE)))
+        self.states[:, LOAD_FRICTION] = UNSETTLED
         self.lead = lead
         self.step = step
         longest = self.rows[:, [DELAY, RELEASE_DELAY]].max() if len(servos) else 0.0
@@ -607,6 +636,7 @@ class Bank:
         """Set the servos to rest at `positions` [rad]; the next command also counts as all earlier ones."""
         self.states[:] = 0.0
         self.states[:, SLEWED] = positions
+        self.states[:, LOAD_FRICTION] = UNSETTLED
         self.fresh = True
 
     def command(self, goals: Any, enable: Any) -> None:

@@ -40,6 +40,7 @@ from servobench_servo import (
     compiled,
     drive,
     late,
+    remembered,
     static_friction,
 )
 
@@ -110,7 +111,9 @@ def _make_update(source: int) -> Any:
         goal = late(past[0], head, p[DELAY] / step + lead)
         enable = late(past[1], head, p[RELEASE_DELAY] / step + lead)
         motor, slope = drive(p, state, position, velocity, goal, enable, step, lead)
-        budget = static_friction(p, motor - 0.5 * slope * rate, external, velocity + 0.5 * rate)
+        mean = motor - 0.5 * slope * rate
+        budget = static_friction(p, mean, external, velocity + 0.5 * rate)
+        budget += remembered(p, state, mean, external, step, lead) if own[KNOWN] > 0.0 else 0.0
         slope += p[KV_FRICTION]
         # (inertia/step + implicit)·(new velocity − velocity) = drive + external + friction
         stiffness = slope * step / inertia

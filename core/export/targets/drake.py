@@ -171,6 +171,7 @@ EXPORTER = Exporter(
     write=write_drake,
     check=check_drake,
     any_law=True,
+    load_memory=True,
     engine="Drake",
     package="pydrake",
     install="drake",

@@ -117,6 +117,7 @@ EXPORTER = Exporter(
     write=write_pybullet,
     check=check_pybullet,
     any_law=True,
+    load_memory=True,
     engine="PyBullet",
     package="pybullet",
     install="pybullet",

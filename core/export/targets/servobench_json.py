@@ -51,5 +51,6 @@ EXPORTER = Exporter(
     check=check_json,
     any_law=True,
     backlash=True,
+    load_memory=True,
     contacts=tuple(CONTACTS),
 )

@@ -48,10 +48,14 @@ def scene(model, bench, step):
     return mujoco.MjModel.from_xml_string(xml_text(root))
 
 
-def with_backlash(model, degrees):
-    term = replace(Parameter.of_term("backlash"), value=np.radians(degrees))
-    others = [p for p in model.parameters.values() if p.name != "backlash"]
+def with_term(model, name, value):
+    term = replace(Parameter.of_term(name), value=value)
+    others = [p for p in model.parameters.values() if p.name != name]
     return replace(model, parameters=ParameterSet([*others, term]))
+
+
+def with_backlash(model, degrees):
+    return with_term(model, "backlash", np.radians(degrees))
 
 
 def run(engine, numbers, goals, enable):
@@ -109,6 +113,24 @@ class TestAccuracy:
             expected = converged_positions(model, grid_run, 1e-3)
             assert np.abs(found - expected).mean() < 1e-3
             assert np.abs(converged_positions(rigid, grid_run, 1e-3) - expected).mean() > 1e-3
+
+    @pytest.mark.parametrize("contact", ["rigid", "elastoplastic_rational"])
+    def test_memory_of_the_load(self, contact):
+        """At most 0.5 mrad at 1 ms from a motion that memory changes by more."""
+        model = with_term(with_contact(load_model("mx106", "m6"), contact), "load_memory", 0.3)
+        bench, numbers = default_bench(model), servo_numbers(model, model.default_settings())
+        at_once = with_term(model, "load_memory", 0.0)
+        for trajectory in ("lift_and_drop", "sin_time_square"):
+            path = make_trajectory(trajectory)
+            grid_run = GridRun(trajectory=trajectory, bench=bench, settings=model.default_settings())
+            time = 1e-3 * np.arange(round(path.duration / 1e-3))
+            enable = path.torque_enable(time).astype(float)
+
+            found = run(scene(model, bench, 1e-3), numbers, path.goal(time + 0.5e-3), enable)
+
+            expected = converged_positions(model, grid_run, 1e-3)
+            assert np.abs(found - expected).mean() < 0.5e-3
+            assert np.abs(converged_positions(at_once, grid_run, 1e-3) - expected).mean() > 1e-3
 
     def test_a_servo_with_backlash_needs_a_joint_for_it(self):
         model = with_backlash(load_model("mx106", "m6"), 1.0)

@@ -17,9 +17,12 @@ from core.export.servo_file import (
     LATER_NUMBERS,
     LAWS,
     NUMBERS,
+    OPTIONAL_NUMBERS,
     STANDALONE,
     servo_numbers,
 )
+from core.kernel.mechanics import UNSETTLED, mean_friction, remembered
+from core.kernel.step import lag_constants
 from core.motion.simulation import simulate_trajectory
 from core.motion.trajectories import make_trajectory
 from core.servo.bench import Bench
@@ -27,6 +30,7 @@ from core.servo.friction import friction_budget
 from core.servo.model import build_model, with_contact
 from core.servo.shipped import load_model
 from core.servo.terms import CONTACTS, FRICTION_MODELS
+from tests.core.conftest import LAW_MODELS, catalogue_model
 
 servo = program("servobench_servo")
 STATES = 2000
@@ -57,10 +61,37 @@ def rollout(numbers, bench, goals, enable, step):
     return positions
 
 
+def leapfrog(numbers, bench, offset, goals, enable, step):
+    """The kernel's second-order step with a rigid contact around the stand-alone functions."""
+    bank = servo.Bank([numbers], step)
+    bank.reset(np.zeros(1))
+    p, state = bank.rows[0], bank.states[0]
+    viscous = p[servo.KV_FRICTION]
+    q = v = friction = 0.0
+    positions = np.empty(len(goals))
+    for k in range(len(goals)):
+        positions[k] = q
+        q += 0.5 * step * v
+        motor, drag = servo.drive(p, state, q, v, goals[k], enable[k], step)
+        load = -bench.gravity_torque * np.sin(q + offset)
+        inertia = bench.inertia + p[servo.ARMATURE] + 0.5 * step * (drag + viscous)
+        gained = 0.5 * step / inertia * (motor + load - friction) if v != 0.0 else 0.0
+        mean = motor - drag * gained
+        budget = servo.static_friction(p, mean, load, v + gained) + viscous * abs(v)
+        budget += servo.remembered(p, state, mean, load, step, 0.5)
+        friction = mean_friction(inertia / step * v, motor + load, budget)
+        v += step / inertia * (motor + load - friction)
+        q += 0.5 * step * v
+    return positions
+
+
 class TestAgainstTheKernel:
     def test_the_file_has_what_the_program_wants(self):
-        slots = {slot.name.lower() for slot in (*NUMBERS, *BRISTLE_NUMBERS, *COMMAND_NUMBERS, *LATER_NUMBERS)}
-        assert set(servo.FIELDS) == slots | {"supply_voltage", "law", "contact", "backlash"}
+        slots = {
+            slot.name.lower()
+            for slot in (*NUMBERS, *BRISTLE_NUMBERS, *COMMAND_NUMBERS, *LATER_NUMBERS, *OPTIONAL_NUMBERS)
+        }
+        assert set(servo.FIELDS) == slots | {"supply_voltage", "law", "contact"}
         assert sorted(servo.LAWS) == sorted(set(LAWS.values()))
         assert tuple(CONTACTS) == servo.CONTACTS
 
@@ -99,6 +130,43 @@ class TestAgainstTheKernel:
 
         assert np.abs(expected.position).max() > 0.3
         np.testing.assert_allclose(found, expected.position, atol=1e-8)
+
+    def test_a_memory_is_that_of_the_kernel(self):
+        """Mean over the step with a lead, otherwise the value at its end; the first step starts settled."""
+        model = catalogue_model("mx106", "m6", command_path=("load_memory",), values={"load_memory": 0.05})
+        p, step = servo.load_servo(servo_numbers(model, model.default_settings())), 2e-3
+        share, mean = lag_constants(0.05, step)
+        random = np.random.default_rng(2)
+        leading, ending, kernel = np.zeros(len(servo.STATE)), np.zeros(len(servo.STATE)), UNSETTLED
+        leading[servo.LOAD_FRICTION] = ending[servo.LOAD_FRICTION] = servo.UNSETTLED
+        for torque, external in random.normal(0.0, 3.0, (100, 2)):
+            load = servo.dry_friction(p, torque, external)[0] - p[servo.KC]
+            acting, kernel = remembered(load, kernel, share, mean)
+
+            of_mean = servo.remembered(p, leading, torque, external, step, 0.5)
+            of_end = servo.remembered(p, ending, torque, external, step)
+
+            assert load + of_mean == pytest.approx(acting, rel=1e-12)
+            assert load + of_end == pytest.approx(kernel, rel=1e-12)
+            assert leading[servo.LOAD_FRICTION] == ending[servo.LOAD_FRICTION] == pytest.approx(kernel, rel=1e-12)
+
+    @pytest.mark.parametrize("law", ["voltage", "current"])
+    def test_runs_with_memory_are_those_of_the_kernel(self, law):
+        model = catalogue_model(
+            friction="m6", command_path=("load_memory",), values={"load_memory": 0.2}, **LAW_MODELS[law]
+        )
+        path, step = make_trajectory("lift_and_drop"), 1e-3
+        expected = simulate_trajectory(model, path, BENCH, model.default_settings(), step)
+        goals, enable = path.goal(expected.time), path.torque_enable(expected.time).astype(float)
+        numbers = servo_numbers(model, model.default_settings())
+
+        found, at_once = (
+            leapfrog({**numbers, "load_memory": time}, BENCH, model.values["q_offset"], goals, enable, step)
+            for time in (0.2, 0.0)
+        )
+
+        np.testing.assert_allclose(found, expected.position, rtol=0, atol=1e-9)
+        assert np.abs(at_once - expected.position).max() > 5e-4
 
     @pytest.mark.parametrize("direction", [1.0, -1.0])
     def test_friction_stops_a_joint_or_is_the_budget_against_it(self, direction):

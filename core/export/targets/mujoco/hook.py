@@ -212,6 +212,7 @@ EXPORTER = Exporter(
     check=check_hook,
     any_law=True,
     backlash=True,
+    load_memory=True,
     contacts=tuple(CONTACTS),
     engine="MuJoCo",
     package="mujoco",

@@ -341,4 +341,5 @@ EXPORTER = Exporter(
     write=write_webots,
     check=check_webots,
     any_law=True,
+    load_memory=True,
 )
