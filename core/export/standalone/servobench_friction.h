@@ -98,6 +98,7 @@ typedef struct {
   sb_real current_limit;            /* voltage law: largest motor current [A]; 1e9 never acts */
   sb_real output_offset;            /* share of output_limit that is added in the direction of the error */
   sb_real pulse_sag;                /* resistance of a supply that nothing buffers at the servo [Ohm] */
+  sb_real load_memory;              /* time constant of the friction by the load [s]; 0: it follows at once */
 } sb_servo;
 
 /* State of servo and friction between steps; start with sb_at_rest. */
@@ -116,6 +117,7 @@ typedef struct {
   sb_real since;      /* time since it acted [s]; 0: it has not acted */
   int released;       /* 1: the torque was off */
   sb_real slide;      /* speed of the motor relative to the load, set by the caller; 0 without backlash [rad/s] */
+  sb_real remembered; /* friction by the load, with load_memory; negative before the first step [N.m] */
 } sb_state;
 
 /* The goal during a step: `first`, and `next` for the last `share` of it [rad, or the unit of another command]. */
@@ -235,6 +237,22 @@ static inline sb_real sb_onset(sb_real begin, sb_real stuck, sb_real at_rest) {
   return SB_C(0.5) * size * kink * kink;
 }
 
+/* Excess over a step of the friction by the load over that of this load [N.m]: the mean of a lag with the time constant
+ * load_memory, which starts settled. Updates the state; sb_friction_torque calls it. motor, external: in the middle of
+ * the step [N.m]; step [s]. */
+static inline sb_real sb_remembered(const sb_servo *servo, sb_state *state, sb_real motor, sb_real external,
+                                    sb_real step) {
+  const sb_real load = SB_MATH(fabs)(servo->load_motor * motor - servo->load_external * external);
+  const sb_real missing = state->remembered < SB_C(0) ? SB_C(0) : state->remembered - load;
+  sb_real share;
+  if (!(servo->load_memory > SB_C(0))) {
+    return SB_C(0);
+  }
+  share = -SB_MATH(expm1)(-step / servo->load_memory);
+  state->remembered = load + (SB_C(1) - share) * missing;
+  return share * servo->load_memory / step * missing;
+}
+
 /* Friction torque during a time step [N.m]; updates the state. Add it to the other torques: acceleration =
  * (motor + external + friction)/inertia. velocity: before the step [rad/s]; inertia: from sb_inertia [kg.m2]; step [s].
  * A rigid contact follows eqs (4, 5). An elastoplastic contact bends its bristle at the shaft's velocity in the middle
@@ -245,10 +263,11 @@ static inline sb_real sb_friction_torque(const sb_servo *servo, sb_state *state,
   /* A rigid shaft at rest may be held: its friction is unknown when a simulation begins. */
   const int held = servo->contact == SB_RIGID && !(velocity < SB_C(0) || velocity > SB_C(0));
   const sb_real gained = held ? SB_C(0) : half * (torque - state->friction), load = motor - state->drag * gained;
+  const sb_real excess = sb_remembered(servo, state, load, external, step);
   sb_real stiff, share, compliance, spring, later, wished, stuck, sliding, at_rest, friction;
   if (servo->contact == SB_RIGID) {
     const sb_real slower = SB_MATH(fabs)(velocity) - SB_MATH(fabs)(velocity + gained);
-    const sb_real budget = sb_friction_budget(servo, load, external, velocity + gained);
+    const sb_real budget = sb_friction_budget(servo, load, external, velocity + gained) + excess;
     state->friction = sb_mean_friction(velocity * inertia / step, torque, budget + servo->friction_viscous * slower);
     return -state->friction;
   }
@@ -259,7 +278,7 @@ static inline sb_real sb_friction_torque(const sb_servo *servo, sb_state *state,
   later = SB_MATH(fmax)(half, SB_C(2) * half - compliance);
   wished = velocity + later * torque + spring;
   stuck = SB_MATH(fabs)(wished) / (compliance + later);
-  sliding = servo->friction_base + SB_MATH(fabs)(servo->load_motor * load - servo->load_external * external);
+  sliding = servo->friction_base + SB_MATH(fabs)(servo->load_motor * load - servo->load_external * external) + excess;
   at_rest = sb_extra_at_rest(servo, load, external);
   friction = stuck;
   if (stuck > sliding + at_rest) {
@@ -316,7 +335,7 @@ static inline sb_bridge sb_coast_bridge(const sb_servo *servo, sb_real duty, sb_
 /* State of a servo at rest at a position [rad]. */
 static inline sb_state sb_at_rest(sb_real position) {
   const sb_state state = {position, SB_C(0), SB_C(0), SB_C(0), SB_C(0), SB_C(0), SB_C(0),
-                          SB_C(0),  SB_C(0), SB_C(0), SB_C(0), SB_C(0), 0,       SB_C(0)};
+                          SB_C(0),  SB_C(0), SB_C(0), SB_C(0), SB_C(0), 0,       SB_C(0), SB_C(-1)};
   return state;
 }
 

@@ -35,12 +35,12 @@
   DO(kv) DO(output_limit) DO(opposing_gate) DO(release_delay) DO(control_period)
 
 /* Without effect unless the config has them. */
-#define OTHERS(DO) DO(angle_ignored) DO(speed_feedback) DO(current_limit) DO(output_offset) DO(pulse_sag)
+#define OTHERS(DO) DO(angle_ignored) DO(speed_feedback) DO(current_limit) DO(output_offset) DO(pulse_sag) DO(load_memory)
 
 /* Memory from one step to the next; the simulation state holds it as numbers, followed by the last commands. */
 typedef struct {
   mjtNum begun, head, before, external;
-  mjtNum goal, output, integral, drawn, velocity, damping, drag, friction, deflection, held, error, since, released;
+  mjtNum goal, output, integral, drawn, velocity, damping, drag, friction, deflection, held, error, since, released, remembered;
 } kept;
 
 enum { KEPT = sizeof(kept) / sizeof(mjtNum) };
@@ -200,7 +200,7 @@ static void compute(const mjModel *m, mjData *d, int instance, int capability) {
   } else {
     const sb_state was = {k->goal,    k->output, k->integral, k->drawn,      k->velocity,
                           k->damping, k->drag,   k->friction, k->deflection, k->held,
-                          k->error,   k->since,  (int)k->released};
+                          k->error,   k->since,  (int)k->released, 0, k->remembered};
     servo = was;
     goal = delayed(s, past, (int)k->head, s->commands[0], s->servo.delay);
     drive = delayed(s, past + s->length, (int)k->head, s->commands[1], s->servo.release_delay);
@@ -212,6 +212,8 @@ static void compute(const mjModel *m, mjData *d, int instance, int capability) {
   slope = servo.drag + s->servo.friction_viscous;
   budget = sb_friction_budget(&s->servo, motor - 0.5 * servo.drag * rate, k->external, velocity + 0.5 * rate) -
            s->servo.friction_viscous * fabs(velocity + 0.5 * rate);
+  /* The load is unknown in the first step. */
+  if (k->begun != 0) budget += sb_remembered(&s->servo, &servo, motor - 0.5 * servo.drag * rate, k->external, s->step);
   /* The joint's damping is half of a driven servo's slope; correct the difference with the last step's rate. */
   s->applied = motor - s->servo.friction_viscous * velocity + implicit * velocity + (implicit - 0.5 * slope) * rate;
   if (row >= 0) {
@@ -234,6 +236,7 @@ static void compute(const mjModel *m, mjData *d, int instance, int capability) {
   k->error = servo.error;
   k->since = servo.since;
   k->released = servo.released;
+  k->remembered = servo.remembered;
 }
 
 /* After the step: store its memory, and the load without the joint's own motor, damping and friction. */

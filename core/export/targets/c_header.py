@@ -85,7 +85,7 @@ def numbers_text(model: ServoModel, settings: ServoSettings) -> str:
     for slot, none in LATER_NUMBERS.items():
         numbers.setdefault(slot.name.lower(), none)
     name = identifier(model.title)
-    slots = (*NUMBERS, *BRISTLE_NUMBERS, *COMMAND_NUMBERS, *LATER_NUMBERS)
+    slots = (*NUMBERS, *BRISTLE_NUMBERS, *COMMAND_NUMBERS, *LATER_NUMBERS, Slot.LOAD_MEMORY)
     fields = ["supply_voltage", *(slot.name.lower() for slot in slots)]
     rows = [f"    {_LAWS[numbers['law']]}, /* law */", f"    {_CONTACTS[model.contact]}, /* contact */"]
     rows += [f"    SB_C({_number(field, numbers.get(field, 0.0))}), /* {field} */" for field in fields]
@@ -247,6 +247,8 @@ def _notes(model: ServoModel, settings: ServoSettings) -> list[str]:
     ]
     if settings.ki > 0.0 or model.values.get("speed_integral", 0.0) > 0.0:
         notes.append("Do not use `sb_feedforward` with an integral gain, which integrates the goal's offset.")
+    if model.values.get("load_memory"):
+        notes.append("`sb_feedforward` compensates friction that follows the load at once, without its memory.")
     delay, lag = model.values.get("command_delay", 0.0), model.values.get("pwm_lag", 0.0)
     if delay > 0.0:
         notes.append(
@@ -303,6 +305,7 @@ EXPORTER = Exporter(
     write=write_c,
     check=check_c,
     any_law=True,
+    load_memory=True,
     contacts=tuple(CONTACTS),
     engine="C compiler",
 )

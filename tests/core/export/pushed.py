@@ -99,7 +99,7 @@ def pushed(law: str, friction: str = "m6", path=PATH, *, leapfrog: bool = False,
     enable = np.repeat(random.random(STEPS // 45) > 0.25, 45).astype(float)
     hand = np.repeat(random.choice([-1.0, 0.0, 1.0], STEPS // 30), 30) * strong * random.uniform(0.5, 1.0, STEPS)
     out, state, one, nothing = np.empty((STEPS, len(OUTPUTS))), initial_state(0.0, 0.0), np.ones(STEPS), np.zeros(STEPS)
-    kernel = rollout_kernel(model.control.kernel_law, model.kernel_contact, model.leapfrog)
+    kernel = rollout_kernel(*model.kernel_variant)
     kernel(
         row, state, goal, one, enable, settings.supply_voltage * one, NO_LOAD, hand, nothing, nothing,
         0, STEP, 1, out,

@@ -38,6 +38,7 @@ from core.export.targets.c_header import (
     program_text,
     write_c,
 )
+from core.kernel.layout import Slot
 from core.motion.simulation import simulate_trajectory
 from core.motion.trajectories import make_trajectory
 from core.practice.feedforward import PREVIEW, SMOOTHING, WantedMotion, feedforward
@@ -51,7 +52,7 @@ from tests.core.export.pushed import PATH, STEP, STEPS, low_supply, pushed
 
 CC, CXX = shutil.which("gcc") or shutil.which("cc"), shutil.which("g++") or shutil.which("c++")
 needs_compiler = pytest.mark.skipif(CC is None, reason="there is no C compiler")
-SLOTS = (*NUMBERS, *BRISTLE_NUMBERS, *COMMAND_NUMBERS, *LATER_NUMBERS)
+SLOTS = (*NUMBERS, *BRISTLE_NUMBERS, *COMMAND_NUMBERS, *LATER_NUMBERS, Slot.LOAD_MEMORY)
 NONE = {slot.name.lower(): value for slot, value in LATER_NUMBERS.items()}
 STRICT = ("-Wall", "-Wextra", "-Werror", "-pedantic", "-Wdouble-promotion", "-Wconversion")
 LANGUAGES = {"c": (CC, "-std=c99"), "c++": (CXX, "-std=c++17", "-x", "c++")}
@@ -64,6 +65,7 @@ COMMAND_PATH = (
     "supply_sag",
     "pulse_sag",
     "release_braking",
+    "load_memory",
 )
 STATES = 1000
 DOUBLE, FLOAT = 1e-12, 1e-4
@@ -224,7 +226,7 @@ class TestParity:
         expected = friction_budget(friction, model.values, motor, external, v, gate)
         assert actual == pytest.approx(expected, rel=tolerance)
 
-    @pytest.mark.parametrize("path", [{}, PATH], ids=["plain", "command path"])
+    @pytest.mark.parametrize("path", [{}, {**PATH, "load_memory": 0.03}], ids=["plain", "command path"])
     @pytest.mark.parametrize("law", LAW_MODELS)
     def test_a_pushed_servo_has_the_kernel_s_torque_and_velocity(self, compiled, law, path):
         """States are the kernel's, and late commands as the caller of the header reads them."""
@@ -267,7 +269,13 @@ class TestParity:
             "supply_sag": 0.3,
             "pulse_sag": 0.7,
         }
-        ranged |= {"release_braking": 0.4, "goal_slew": 3.7, "command_delay": 0.0123, "release_delay": 0.0047}
+        ranged |= {
+            "load_memory": 0.1,
+            "release_braking": 0.4,
+            "goal_slew": 3.7,
+            "command_delay": 0.0123,
+            "release_delay": 0.0047,
+        }
         model = catalogue_model(
             friction="m6", command_path=path, values={n: ranged[n] for n in path}, **LAW_MODELS[law]
         )

@@ -31,6 +31,7 @@ from core.export.targets.mujoco.xml import (
     pendulum_element,
     xml_text,
 )
+from core.kernel.layout import Slot
 from core.servo.bench import Bench
 from core.servo.model import ServoModel
 from core.servo.settings import ServoSettings
@@ -87,7 +88,8 @@ def pendulum_scene(name: str, model: ServoModel, bench: Bench, settings: ServoSe
     extension = ET.Element("extension")
     instance = ET.SubElement(ET.SubElement(extension, "plugin", plugin=PLUGIN), "instance", name=name)
     ET.SubElement(instance, "config", key="law", value=own["law"])
-    for field in ("supply_voltage", *(slot.name.lower() for slot in (*NUMBERS, *COMMAND_NUMBERS, *LATER_NUMBERS))):
+    slots = (*NUMBERS, *COMMAND_NUMBERS, *LATER_NUMBERS, Slot.LOAD_MEMORY)
+    for field in ("supply_voltage", *(slot.name.lower() for slot in slots)):
         if field in own:
             ET.SubElement(instance, "config", key=field, value=repr(own[field]))
     root.insert(2, extension)
@@ -170,6 +172,7 @@ EXPORTER = Exporter(
     check=check_plugin,
     any_law=True,
     backlash=True,
+    load_memory=True,
     engine="MuJoCo",
     package="mujoco",
     install="'servobench[mujoco]'",
