@@ -130,7 +130,8 @@ class Servos:
         torque = self.servo.motor_torque(goals, position, velocity, enable)
         slope = torch.clamp((torque - faster) / PROBE, min=0.0)
         rate = 0.5 * (velocity - self._velocity)
-        budget = self.servo.static_friction(velocity + rate, torque - slope * rate, self.external_torque)
+        loads = torque - slope * rate, self.external_torque
+        budget = self.servo.static_friction(velocity + rate, *loads) + self.servo.remembered(*loads)
         damping = 0.5 * (slope + viscous)
         self._set("frictionloss", budget + SMALLEST_BUDGET)
         self._set("damping", damping)

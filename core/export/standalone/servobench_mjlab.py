@@ -158,15 +158,17 @@ class ServoBenchActuator(Actuator[ServoBenchActuatorCfg]):
         external = self._external_torque()
         falling = servo.motor_damping()
         change = torch.where(self._moved, STAGGERED * (velocity - self._before), 0.0)
-        friction = servo.static_friction(velocity + change, torque - falling * change, external)
+        loads = torque - falling * change, external
+        excess = servo.remembered(*loads)
+        friction = servo.static_friction(velocity + change, *loads) + excess
         viscous = servo.numbers["friction_viscous"]
         damping = self._implicit(falling + viscous)
         force = torque + (damping - viscous) * velocity
         if servo.contacts != {"rigid"}:
-            dry = servo.dry_friction(torque - falling * change, external)
+            sliding, at_rest = servo.dry_friction(*loads)
             half = self._implicit(falling)
             inertia = self.inertia + servo.timestep * half
-            bristle, slope = servo.bristle_friction(inertia, velocity, torque + external, dry)
+            bristle, slope = servo.bristle_friction(inertia, velocity, torque + external, (sliding + excess, at_rest))
             # The engine's contact solver ignores damping; a larger slope would make its contact forces wrong.
             slope = torch.minimum(slope, self.inertia / servo.timestep)
             ahead = velocity + servo.timestep / inertia * (torque + external + bristle)

@@ -63,6 +63,7 @@ NEWER = {
     "current_limit": NO_CURRENT_LIMIT,
     "output_offset": 0.0,
     "pulse_sag": 0.0,
+    "load_memory": 0.0,
 }
 """Parameters that robots written for earlier versions lack, and their values for these."""
 

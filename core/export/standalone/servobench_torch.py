@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 import torch  # pyright: ignore[reportMissingImports]
 
 FORMAT = "servobench-servo"
-VERSIONS = (1, 2, 3, 4, 5, 6)
+VERSIONS = tuple(range(1, 9))
 LAWS = ("voltage", "coast", "current")
 NUMBERS = (
     "torque_constant", "resistance", "armature",
@@ -41,6 +41,7 @@ NUMBERS = (
     "delay", "release_delay", "goal_slew", "dead_band", "pwm_lag", "supply_sag", "release_braking",
     "inductance", "pwm_period", "kp", "ki", "kd", "kv", "output_limit", "supply_voltage",
     "control_period", "angle_ignored", "speed_feedback", "current_limit", "output_offset", "pulse_sag",
+    "load_memory",
 )  # fmt: skip
 """Numbers that a servo file must hold besides its law; each is a tensor in `TorchServo.numbers`."""
 CONTACTS = ("rigid", "elastoplastic", "elastoplastic_rational")
@@ -63,6 +64,8 @@ STAGGERED = 0.5
 of servos whose goals are held for a step."""
 _ENDS = 1.0 - 1e-3
 """Share of a step after which a control law acts in the next one."""
+UNSETTLED = -1.0
+"""Load friction before a step that starts settled [N·m]. Each step before that one lowers it by 1."""
 LONGEST_DELAY = 4096
 """Longest delay of a command, in steps."""
 
@@ -83,7 +86,7 @@ def read_servo(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ValueError(f"{name}: not a servo file ({FORMAT})")
     if data.get("version") not in VERSIONS:
-        raise ValueError(f"{name}: version {data.get('version')!r} is not 1 to 6; use the program exported with it")
+        raise ValueError(f"{name}: version {data.get('version')!r} is not 1 to 8; use the program exported with it")
     if data["version"] == 1:
         data |= {"contact": "rigid", **dict.fromkeys(BRISTLE_NUMBERS, 1.0)}
     if data["version"] < 3:
@@ -94,6 +97,10 @@ def read_servo(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
         data |= {"current_limit": NO_CURRENT_LIMIT, "output_offset": 0.0}
     if data["version"] < 6:
         data["pulse_sag"] = 0.0
+    if data["version"] < 8:
+        data["load_memory"] = 0.0
+    if data["version"] > 6 and data.get("backlash"):
+        raise ValueError(f"{name}: backlash, which this program does not compute: set it to 0 in the servo file")
     if data.get("law") not in LAWS:
         raise ValueError(f"{name}: no control law {data.get('law')!r}; available: {', '.join(LAWS)}")
     if data.get("contact") not in CONTACTS:
@@ -136,6 +143,10 @@ class _State:
     """Time since it acted [s]; 0 before it has acted."""
     velocity: torch.Tensor
     """Velocity before the last step [rad/s]."""
+    load_before: torch.Tensor
+    """Friction by the load before the last step [N·m], see `TorchServo.remembered`; negative if it is unsettled."""
+    load_friction: torch.Tensor
+    """The same after it."""
 
 
 class _Law(NamedTuple):
@@ -209,7 +220,9 @@ class TorchServo:
             self.is_rigid, self._is_rational = is_contact["rigid"], is_contact["elastoplastic_rational"]
             """True for joints with a rigid contact, shape (num_joints,)."""
             zeros = torch.zeros(num_envs, self.num_joints, device=device, dtype=dtype)
-            self._state = _State(*(zeros.clone() for _ in fields(_State)))
+            # Engines whose velocities lag know no load in the first step.
+            self._first = {"load_friction": 2.0 * UNSETTLED if lead else UNSETTLED}
+            self._state = _State(*(torch.full_like(zeros, self._first.get(f.name, 0.0)) for f in fields(_State)))
             self._fresh = torch.ones(num_envs, 1, device=device, dtype=torch.bool)
             self._age = torch.zeros(num_envs, 1, device=device, dtype=torch.long)
             self.current = zeros.clone()
@@ -312,6 +325,8 @@ class TorchServo:
             held=torch.where(enabled, law.held, zero),
             since=torch.where(enabled, law.since, zero),
             velocity=velocity,
+            load_before=state.load_friction,
+            load_friction=state.load_friction,
         )
         self.current, self.duty_cycle = current, duty
         return n["torque_constant"] * current
@@ -400,7 +415,9 @@ class TorchServo:
 
         A reset of all environments also cuts the gradients to earlier steps.
         """
-        self._state = _State(*(_written(getattr(self._state, field.name), env_ids, 0.0) for field in fields(_State)))
+        self._state = _State(
+            *(_written(getattr(self._state, f.name), env_ids, self._first.get(f.name, 0.0)) for f in fields(_State))
+        )
         self._fresh = _written(self._fresh, env_ids, True)
         self._age = _written(self._age, env_ids, 0)
         self._history = self._history.detach() if env_ids is None else self._history
@@ -431,6 +448,22 @@ class TorchServo:
         load = (n["load_motor"] * motor_torque - n["load_external"] * external_torque).abs()
         at_rest = (n["load_motor_stribeck"] * motor_torque - n["load_external_stribeck"] * external_torque).abs()
         return n["friction_base"] + load, n["friction_stribeck"] + at_rest + quadratic
+
+    def remembered(self, motor_torque: torch.Tensor, external_torque: torch.Tensor) -> torch.Tensor | float:
+        """Return how far friction by the load exceeds that of this load [N·m].
+
+        Friction by the load follows the load with the time constant `load_memory`. Add the result to `static_friction`
+        and to the sliding friction of `dry_friction`. With a `lead` it is the mean over the step, otherwise the value
+        at its end. Call it after `propose`; within a step, the last call counts. Torques in N·m.
+        """
+        if not self._remembers:
+            return 0.0
+        n, state = self.numbers, self._pending or self._state
+        load = (n["load_motor"] * motor_torque - n["load_external"] * external_torque).abs()
+        before = torch.where(state.load_before < 0.0, load, state.load_before)
+        after = before + self._memory_share * (load - before)
+        state.load_friction = torch.where(state.load_before < UNSETTLED, state.load_before - UNSETTLED, after)
+        return self._memory_missing * (before - load)
 
     def static_friction(
         self, velocity: torch.Tensor, motor_torque: torch.Tensor, external_torque: torch.Tensor
@@ -470,10 +503,12 @@ class TorchServo:
             external_torque: Loads [N·m].
         """
         to_stop = inertia * velocity / self.timestep + motor_torque + external_torque
-        friction = -_clip(to_stop, self.friction_budget(velocity, motor_torque, external_torque))
+        excess = self.remembered(motor_torque, external_torque)
+        friction = -_clip(to_stop, self.friction_budget(velocity, motor_torque, external_torque) + excess)
         if self.contacts == {"rigid"}:
             return friction
-        dry = self.dry_friction(motor_torque, external_torque)
+        sliding, at_rest = self.dry_friction(motor_torque, external_torque)
+        dry = sliding + excess, at_rest
         bristle, _ = self.bristle_friction(inertia, velocity, motor_torque + external_torque, dry)
         return torch.where(self.is_rigid, friction, bristle)
 
@@ -552,6 +587,10 @@ class TorchServo:
             self._lag_share = torch.where(lag > 0.0, -torch.expm1(-h / lag), one)
             mean = torch.where(lag > 0.0, 1.0 - self._lag_share * lag / h, one)
             self._acting_share = mean if self._lead else self._lag_share
+            memory = n["load_memory"]
+            self._remembers = bool((memory > 0.0).any())
+            self._memory_share = -torch.expm1(-h / memory)
+            self._memory_missing = self._memory_share * memory / h if self._lead else 1.0 - self._memory_share
             periods = n["control_period"][n["control_period"] > 0.0]
             self._actions = math.ceil(h / float(periods.min()) - 1e-6) if len(periods) else 0
             delays = torch.stack((n["delay"], n["release_delay"])) / h + self._lead
@@ -672,7 +711,7 @@ class TorchServo:
         self._passed = resistance + torch.where(drawing, n["pulse_sag"] * allowed.abs(), 0.0)
         driven = (allowed * supply - emf) / self._passed
         if "coast" in self._laws:
-            driven = torch.where(self._is_coast, self._coast_current(output, some_supply, emf), driven)
+            driven = torch.where(self._is_coast, _coast_current(n, output, some_supply, emf), driven)
         current = on * driven - (1.0 - on) * n["release_braking"] * emf / resistance
         duty = allowed * on
         if "current" in self._laws:
@@ -686,30 +725,6 @@ class TorchServo:
             duty = torch.where(self._is_current, share, duty)
             self._passed = torch.where(self._is_current, at_limit, self._passed)
         return current, duty
-
-    def _coast_current(self, duty: torch.Tensor, supply: torch.Tensor, emf: torch.Tensor) -> torch.Tensor:
-        """Return the mean motor current [A] of a drive/coast bridge over one PWM period.
-
-        With the switch on, the current rises towards (U − e)/R. With it off, it freewheels into the supply and falls
-        towards −(U + e)/R, until it is zero or the next period starts. e is the back-EMF along the drive.
-        """
-        n = self.numbers
-        inductance, period = n["inductance"], n["pwm_period"]
-        resistance = n["resistance"] + n["pulse_sag"] * duty.abs()
-        direction = torch.where(duty >= 0.0, torch.ones_like(duty), -torch.ones_like(duty))
-        share = torch.clamp(duty.abs(), max=1.0)
-        emf_along = direction * emf
-        rising, falling = (supply - emf_along) / resistance, (supply + emf_along) / resistance
-        electric_time = inductance / resistance
-        on_time = share * period
-        peak = -rising * torch.expm1(-on_time / electric_time)
-        tiny = torch.finfo(duty.dtype).tiny
-        fall_time = electric_time * torch.log1p(torch.clamp(peak / torch.clamp(falling, min=tiny), min=0.0))
-        interrupted = (rising * on_time - falling * fall_time) / period
-        continuous = ((2.0 * share - 1.0) * supply - emf_along) / resistance
-        current = torch.where(on_time + fall_time < period, interrupted, continuous)
-        current = torch.where(falling <= 0.0, continuous, current)
-        return direction * torch.where(rising <= 0.0, rising, current)
 
 
 def _written(value: torch.Tensor, env_ids: Envs, new: float) -> torch.Tensor:
@@ -731,6 +746,32 @@ def _held_back(
     """Return the duty cycle to which a current limit changes that of a voltage law, as far as the bridge can."""
     least, most = (_duty_for(n, side * n["current_limit"], supply, emf) for side in (-1.0, 1.0))
     return _clip(torch.minimum(torch.maximum(duty, least), most), n["output_limit"])
+
+
+def _coast_current(
+    n: Mapping[str, torch.Tensor], duty: torch.Tensor, supply: torch.Tensor, emf: torch.Tensor
+) -> torch.Tensor:
+    """Return the mean motor current [A] of a drive/coast bridge over one PWM period.
+
+    With the switch on, the current rises towards (U − e)/R. With it off, it freewheels into the supply and falls
+    towards −(U + e)/R, until it is zero or the next period starts. e is the back-EMF along the drive.
+    """
+    inductance, period = n["inductance"], n["pwm_period"]
+    resistance = n["resistance"] + n["pulse_sag"] * duty.abs()
+    direction = torch.where(duty >= 0.0, torch.ones_like(duty), -torch.ones_like(duty))
+    share = torch.clamp(duty.abs(), max=1.0)
+    emf_along = direction * emf
+    rising, falling = (supply - emf_along) / resistance, (supply + emf_along) / resistance
+    electric_time = inductance / resistance
+    on_time = share * period
+    peak = -rising * torch.expm1(-on_time / electric_time)
+    tiny = torch.finfo(duty.dtype).tiny
+    fall_time = electric_time * torch.log1p(torch.clamp(peak / torch.clamp(falling, min=tiny), min=0.0))
+    interrupted = (rising * on_time - falling * fall_time) / period
+    continuous = ((2.0 * share - 1.0) * supply - emf_along) / resistance
+    current = torch.where(on_time + fall_time < period, interrupted, continuous)
+    current = torch.where(falling <= 0.0, continuous, current)
+    return direction * torch.where(rising <= 0.0, rising, current)
 
 
 def _duty_for(

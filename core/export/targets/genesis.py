@@ -298,4 +298,5 @@ EXPORTER = Exporter(
     write=write_genesis,
     check=check_genesis,
     contacts=tuple(CONTACTS),
+    load_memory=True,
 )

@@ -28,7 +28,7 @@ from core.export.contract import Check, Exporter, ExportResult, ServoOptions, ex
 from core.export.drives.bam import API, drive_notes, drive_usda, in_bam_drive, in_drive, isaaclab_text
 from core.export.drives.reference import STEP
 from core.export.files import slug
-from core.export.notes import bristle_notes, settings_note, zero_number
+from core.export.notes import bristle_notes, lost_terms, settings_note, zero_number
 from core.export.programs import engine, program, require_unchanged
 from core.export.protocol import held_commands, measured, tilted
 from core.export.references import GridRun, default_bench
@@ -211,7 +211,7 @@ def _simulated(servo: Path, model: ServoModel, runs: Sequence[GridRun], step: fl
 def _plain(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[ServoModel, str]:
     """Return the model that the engine's DC motor can represent, and a note on the loss."""
     form = Form(kept=KEPT)
-    lost = [name.replace("_", " ") for name in model.command_path if name not in KEPT and model.values[name] > 0.0]
+    lost = lost_terms(model, KEPT)
     lost += ["fast decay of the drive"] if model.control.drive == FAST_DECAY else []
     lost += [] if model.contact == "rigid" else [f"{CONTACT_TITLES[model.contact].lower()} contact"]
     if form.holds(model) and not lost:
@@ -287,6 +287,7 @@ EXPORTER = Exporter(
     write=write_isaaclab,
     check=check_isaaclab,
     any_law=True,
+    load_memory=True,
     package="torch",
     install="torch",
 )

@@ -288,6 +288,7 @@ EXPORTER = Exporter(
     write=write_mjlab,
     check=check_mjlab,
     any_law=True,
+    load_memory=True,
     engine="mjlab",
     package="mjlab",
     install="mjlab",

@@ -174,6 +174,7 @@ EXPORTER = Exporter(
     write=write_newton,
     check=check_newton,
     any_law=True,
+    load_memory=True,
     engine="Newton",
     package="newton",
     install="newton torch",

@@ -21,6 +21,7 @@ from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
 from core.motion.simulation import NO_LOAD
 from core.motion.trajectories import make_trajectory
 from core.servo.bench import Bench
+from core.servo.model import with_contact
 from tests.core.conftest import LAW_MODELS
 from tests.core.export.pushed import PATH, STEP, STEPS, law_model, low_supply, pushed
 
@@ -33,21 +34,39 @@ TURNS = 240
 def in_numpy(run, numbers, lead=0.0):
     """Motor torque and friction of each step [N·m]."""
     servo = program("servobench_servo")
-    bank = servo.Bank([numbers], STEP, lead)
+    bank = servo.Bank([numbers], STEP, lead, servo.CONTACTS)
     bank.reset(np.zeros(1))
+    bristle = np.zeros(3)
     found, external = np.empty((STEPS, 2)), run.external(run.position[:-1])
     for k in range(STEPS):
         bank.command(run.goal[k], run.enable[k])
         motor = bank.drive(run.position[k : k + 1], run.velocity[k : k + 1])[0]
-        friction = servo.applied_friction(bank.rows[0], run.inertia, STEP, run.velocity[k], motor, external[k])
+        # A program with a lead knows no load in its first step.
+        known = k > 0 or not lead
+        p, state = bank.rows[0], bank.states[0]
+        excess = servo.remembered(p, state, motor, external[k], STEP, lead) if known else 0.0
+        if p[servo.CONTACT] == servo.RIGID:
+            friction = servo.applied_friction(p, run.inertia, STEP, run.velocity[k], motor, external[k], excess)
+        else:
+            dry = servo.dry_friction(p, motor, external[k]) + np.array([excess, 0.0])
+            friction = bent_further(p, bristle, dry, run.velocity[k], motor + external[k], STEP / run.inertia)
         found[k] = motor, friction
     return found.T
+
+
+def bent_further(p, bristle, dry, velocity, torque, mobility):
+    """Friction of a bristle, with the dry friction of the last step and the deflection before it, which it updates."""
+    servo = program("servobench_servo")
+    slid, _ = servo.bristle_friction(p, *bristle, velocity, 0.0, STEP)
+    bristle[:] = *dry, servo.bent(p, bristle[2], slid, STEP)
+    return servo.bristle_friction(p, *bristle, velocity + mobility * torque, mobility, STEP)[0]
 
 
 def in_torch(run, numbers, lead=0.0):
     """The same as a batch of one."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    servo = program("servobench_torch").TorchServo([numbers], 1, STEP, lead=lead, dtype=torch.float64)
+    hook = program("servobench_torch")
+    servo = hook.TorchServo([numbers], 1, STEP, lead=lead, contacts=hook.CONTACTS, dtype=torch.float64)
     found, external = np.empty((STEPS, 2)), run.external(run.position[:-1])
     for k in range(STEPS):
         goal, position, velocity, on, load = (
@@ -87,12 +106,27 @@ def test_both_programs_lead_alike(law):
     assert np.abs(of_numpy - run.motor_torque).max() > 1e-3 * scale
 
 
+@pytest.mark.parametrize("lead", [0.0, 0.5])
+@pytest.mark.parametrize("contact", ["rigid", "elastoplastic_rational"])
+def test_both_programs_remember_alike(contact, lead):
+    """The load changes within the time constant; friction that follows it at once differs."""
+    run = pushed("voltage")
+    numbers = servo_numbers(with_contact(run.model, contact), run.settings) | {"version": 8, "load_memory": 0.05}
+
+    of_numpy, of_torch = (simulate(run, numbers, lead)[1] for simulate in (in_numpy, in_torch))
+
+    scale = np.abs(run.motor_torque).max()
+    np.testing.assert_allclose(of_numpy, of_torch, atol=1e-9 * scale)
+    at_once = in_numpy(run, numbers | {"load_memory": 0.0}, lead)[1]
+    assert np.abs(of_numpy - at_once).max() > 1e-2 * scale
+
+
 @pytest.mark.parametrize("reading", ["servobench_servo", "servobench_torch"])
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"format": "other"}, "not a servo file"),
-        ({"version": 8}, "not a servo file|version 8"),
+        ({"version": 9}, "not a servo file|version 9"),
         ({"version": 4, "contact": "rigid", "control_period": 0.0}, "angle_ignored = None"),
         ({"version": 5, "contact": "rigid", "control_period": 0.0, "angle_ignored": 0.0}, "speed_feedback = None"),
         ({"version": 3, "contact": "rigid", "control_period": -1.0}, "control_period = -1.0"),

@@ -6,6 +6,7 @@ float64 the two agree to 1e-9 of the scale of each quantity, in float32 to 3e-5.
 
 import itertools
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -365,13 +366,45 @@ def test_a_longer_delay_in_one_environment_is_that_environments():
 
 
 def test_the_file_holds_what_the_program_reads():
-    slots = (*NUMBERS, *COMMAND_NUMBERS, *LATER_NUMBERS)
+    slots = (*NUMBERS, *COMMAND_NUMBERS, *LATER_NUMBERS, Slot.LOAD_MEMORY)
     assert set(program.NUMBERS) == {slot.name.lower() for slot in slots} | {"supply_voltage"}
     assert tuple(slot.name.lower() for slot in BRISTLE_NUMBERS) == program.BRISTLE_NUMBERS
     assert tuple(CONTACTS) == program.CONTACTS
     model = load_model("erob80_100", "m6")
     text = servo_text(model, model.default_settings())
     assert program.read_servo(json.loads(text))["law"] == "current"
+    with pytest.raises(ValueError, match="backlash, which this program does not compute"):
+        program.read_servo({**json.loads(text), "version": 7, "current_limit": 1e9, "backlash": 0.01})
+
+
+@pytest.mark.parametrize("lead", [0.0, 0.5])
+def test_memory_advances_once_a_step_and_starts_settled(lead):
+    """In environments that are reset; with a lead, the second step is the first that knows a load."""
+    model = model_of("voltage", "m6", ("load_memory",), load_memory=0.1)
+    numbers = servo_numbers(model, model.default_settings())
+    servo = program.TorchServo([numbers], 2, H, lead=lead, dtype=torch.float64)
+    rest = torch.zeros(2, 1).double()
+
+    def excess(load):
+        servo.propose(rest, rest, rest)
+        servo.remembered(rest, rest - 2.0)
+        servo.propose(rest, rest, rest)
+        found = servo.remembered(rest, rest + load)
+        servo.accept()
+        return (found[:, 0] / numbers["load_external"]).tolist()
+
+    share = 1.0 - math.exp(-H / 0.1)
+    missing = share * 0.1 / H if lead else 1.0 - share
+    if lead:
+        assert excess(5.0) == [0.0, 0.0]
+    assert excess(1.0) == [0.0, 0.0]
+    assert excess(0.0) == pytest.approx([missing] * 2)
+    assert excess(0.0) == pytest.approx([missing * (1.0 - share)] * 2)
+    servo.reset([1])
+    assert excess(3.0)[1] == 0.0
+    if lead:
+        assert excess(0.4)[1] == 0.0
+    assert excess(0.0)[1] == pytest.approx((0.4 if lead else 3.0) * missing)
 
 
 @pytest.mark.parametrize(
