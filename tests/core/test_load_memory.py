@@ -8,6 +8,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from core.base.errors import ModelError
+from core.export import export_model, exporters
+from core.export.notes import AS_IDENTIFIED, fidelity
+from core.export.programs import program
+from core.export.servo_file import servo_numbers
 from core.identification.search.objective import Batch
 from core.kernel.population import LANES
 from core.motion.simulation import simulate_recording, simulate_trajectory, with_integration
@@ -16,6 +20,7 @@ from core.servo.bench import Bench
 from core.servo.model import ServoModel, with_contact
 from core.servo.terms import CONTACTS
 from tests.core.conftest import LAW_MODELS, catalogue_model
+from tests.core.export.conftest import short_refits
 from tests.core.test_kernel import candidates, recordings
 
 STEP = 0.0025
@@ -118,3 +123,42 @@ def test_a_model_file_keeps_memory():
     model = with_memory(0.1)
 
     assert ServoModel.from_json_text(model.to_json_text()) == model
+
+
+@pytest.mark.parametrize("target", sorted({*exporters()} - {"webots-servo"}))
+def test_an_export_says_what_becomes_of_memory(target, tmp_path):
+    """It is among the numbers of a target that holds it, otherwise in its notes. Webots 6 has no friction at all."""
+    options = {"timestep": 1e-3} if target == "c" else {}
+
+    with short_refits():
+        found = export_model(with_memory(0.35), target, tmp_path, **options)
+
+    texts = [file.read_text("utf-8") for file in found.files[:-1] if file.suffix in (".json", ".h", ".xml")]
+    held = exporters()[target].load_memory
+    assert any("load_memory" in text and "0.35" in text for text in texts) == held
+    lost = ("memory of the load", "no key: load_memory")
+    assert held or any(words in note for note in found.notes for words in lost)
+    assert (AS_IDENTIFIED in found.notes) == (held and target != "json")
+
+
+def test_a_target_without_memory_says_what_is_lost():
+    said = fidelity(with_memory(0.35), "rigid", True, False)
+
+    assert said.startswith("The model's memory of the load, 0.35 s, is left out: friction follows the load at once.")
+    assert fidelity(with_memory(0.35), "rigid", True, True) == AS_IDENTIFIED
+
+
+def test_a_servo_file_with_memory_is_of_version_8():
+    model = with_memory(0.35)
+    numbers = servo_numbers(model, model.default_settings())
+    read = program("servobench_servo").load_servo
+
+    assert (numbers["version"], numbers["load_memory"]) == (8, 0.35)
+    assert "backlash" not in numbers
+    assert "load_memory" not in servo_numbers(with_memory(0.0), model.default_settings())
+    assert program("servobench_servo").named(read(numbers)[None])["backlash"] == 0.0
+    parted = with_memory(0.35, path=("backlash",), backlash=0.01)
+    both = servo_numbers(parted, model.default_settings(), backlash=True)
+    assert (both["version"], both["load_memory"], both["backlash"]) == (8, 0.35, 0.01)
+    with pytest.raises(ValueError, match="backlash, which this program does not compute"):
+        program("servobench_servo").Bank([both], 1e-3)
