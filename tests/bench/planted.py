@@ -106,7 +106,7 @@ def record(model: ServoModel, run: Run, name: str, seed: int) -> Recording:
     goal, enable = path.goal(time), path.torque_enable(time).astype(float)
     n, h = model.substeps, 1.0 / RATE / model.substeps
     out, state = np.empty((count, len(OUTPUTS))), initial_state(0.0, 0.0)
-    kernel, nothing = rollout_kernel(model.control.kernel_law, leapfrog=model.leapfrog), np.zeros(count * n)
+    kernel, nothing = rollout_kernel(*model.kernel_variant), np.zeros(count * n)
     half = count // 2 if run.slip else count
     for first, last, offset in ((0, half, run.offset), (half, count, run.offset + run.slip)):
         if last > first:

@@ -55,8 +55,11 @@ def recommend(
     )
     if crossvalidation is None:
         return by_split
-    path, present = set(command_path), {contender.friction for contender in contenders}
-    shared = [v for v in crossvalidation.variants if v.friction in present and set(v.command_path) == path]
+    # Contact and memory of the load, which the runs choose, may differ.
+    path, present = {*command_path} - {"load_memory"}, {contender.friction for contender in contenders}
+    shared = [
+        v for v in crossvalidation.variants if v.friction in present and {*v.command_path} - {"load_memory"} == path
+    ]
     if not shared:
         return _noted(
             by_split, "The cross-validation includes none of these models: cross-validate them to choose by it."
