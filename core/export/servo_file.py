@@ -44,6 +44,10 @@ _VERSION_WITH = {Slot.CURRENT_LIMIT: 5, Slot.OUTPUT_OFFSET: 5, Slot.PULSE_SAG: 6
 """Version of a file in which each of them has an effect."""
 OPTIONAL_NUMBERS = {Slot.BACKLASH: 7, Slot.LOAD_MEMORY: 8}
 """Numbers that a file has only if they are above 0, and its version then."""
+NO_EFFECT = {slot.name.lower(): none for slot, none in LATER_NUMBERS.items()} | {
+    slot.name.lower(): 0.0 for slot in (*COMMAND_NUMBERS, *OPTIONAL_NUMBERS)
+}
+"""Numbers that a file may leave out, by key, and their values then."""
 _ADDED = (*BRISTLE_NUMBERS, *COMMAND_NUMBERS, *LATER_NUMBERS, *OPTIONAL_NUMBERS)
 NUMBERS = tuple(slot for slot in Slot if slot not in (*_OF_THE_BENCH, *_OF_THE_INTEGRATOR, *_ADDED))
 """Slots of a kernel row that describe the servo; their names in lower case are the keys of the file."""

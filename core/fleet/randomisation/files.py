@@ -28,7 +28,7 @@ from core.export.contract import ExportResult, ServoOptions, named, settings_of
 from core.export.files import printable, readme_section, slug, write_files
 from core.export.notes import missing_terms
 from core.export.references import GridRun, default_bench
-from core.export.servo_file import servo_numbers, standalone_text
+from core.export.servo_file import NO_EFFECT, servo_numbers, standalone_text
 from core.fleet.agreement import Agreement, agreement, motions
 from core.fleet.parameter_spread import LEVEL, parameter_spread
 from core.fleet.population import drawn, shrunk_correlation
@@ -157,12 +157,15 @@ def prepare(spread: Spread, options: RandomisationOptions) -> Preparation:
     settings = settings_of(spread.model, options, "randomisation")
     bench = options.bench or default_bench(spread.model)
     specimens, units = spread.samples(options.draws, options.seed), spread.units()
-    numbers = [servo_numbers(model, settings) for model in (*specimens, *units)]
+    numbers = [NO_EFFECT | servo_numbers(model, settings) for model in (*specimens, *units)]
     names = tuple(
         name
         for name, value in numbers[0].items()
         if isinstance(value, float) and any(other[name] != value for other in numbers)
     )
+    lacking = [name for name in names if name not in servo_numbers(spread.model, settings)]
+    if lacking:
+        raise ExportError(f"a randomisation: {', '.join(lacking)} has an effect in some units, but not in their centre")
     rows = np.array([[own[name] for name in names] for own in numbers]).reshape(len(numbers), len(names))
     runs = [GridRun(trajectory=name, bench=bench, settings=settings) for name in PAPER_TRAJECTORIES]
     return Preparation(

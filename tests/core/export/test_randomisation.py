@@ -10,6 +10,7 @@ import inspect
 import json
 import re
 import sys
+from dataclasses import replace
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
@@ -25,6 +26,7 @@ from core.fleet.population import population
 from core.fleet.randomisation.engines import write_randomisation
 from core.fleet.randomisation.files import RandomisationOptions, prepare
 from core.fleet.spread import MEAN, Spread, mean_model
+from core.servo.parameters import Parameter, ParameterSet
 from tests.core.export.conftest import short_refits
 from tests.core.fleet.specimens import fleet
 
@@ -74,6 +76,21 @@ def test_draws_are_the_samples_and_units_the_units_to_the_last_bit(spread, writt
     np.testing.assert_array_equal(found.units, table)
     assert set(found.names) == {"torque_constant", "resistance", "armature", "friction_base", "friction_viscous"}
     assert found.unit_names == spread.population.units
+
+
+def test_a_unit_without_memory_of_the_load_has_one_of_0(spread, monkeypatch):
+    parameters = [*spread.model.parameters.values(), Parameter.of_term("load_memory")]
+    model = replace(spread.model, parameters=ParameterSet(parameters))
+    models = [model.with_values({"load_memory": time}) for time in (0.0, 0.2, 0.4)]
+    monkeypatch.setattr(Spread, "units", lambda self: models)
+    monkeypatch.setattr(Spread, "samples", lambda self, *_: models)
+
+    found = prepare(replace(spread, model=models[1]), OPTIONS)
+
+    assert found.names == ("load_memory",)
+    np.testing.assert_array_equal(found.units[:, 0], [0.0, 0.2, 0.4])
+    with pytest.raises(ExportError, match="load_memory has an effect in some units, but not in their centre"):
+        prepare(replace(spread, model=models[0]), OPTIONS)
 
 
 def test_the_motor_of_isaac_lab_is_that_of_its_export(spread, written):
