@@ -492,7 +492,7 @@ def test_the_servos_own_numbers(law, target, tmp_path):
     limited = law == "limited"
     if limited and not exporters()[target].any_law:
         pytest.skip("the target refuses a current limit")
-    path = (*COMMAND_PATH_TERMS, *(("output_offset", "pulse_sag") if limited else ()))
+    path = (*COMMAND_PATH_TERMS, *(("output_offset", "pulse_sag", "load_memory") if limited else ()))
     model = catalogue_model(friction="m6", command_path=path, **LAW_MODELS[law])
     law = model.control.law if limited else law
     values = {
@@ -526,6 +526,7 @@ def test_the_servos_own_numbers(law, target, tmp_path):
             "current_limit": limit,
             "output_offset": 0.0,
             "pulse_sag": 0.0,
+            "load_memory": 0.0,
         }
         expected = later | expected
     del expected["q_offset"], expected["error_gain_ratio"]
@@ -567,7 +568,7 @@ def test_the_servos_own_numbers(law, target, tmp_path):
         assert (found.pop("zero_offset"), found.pop("joint_zero")) == (values["q_offset"], 0.0)
         assert found.pop("contact") == "rigid"
         del found["bristle_stiffness"], found["bristle_damping"]
-        version = 6 if limited else 3
+        version = 8 if limited else 3
         assert head == {
             "format": "servobench-servo",
             "version": version,
