@@ -19,7 +19,7 @@ from core.servo.actuator import COMMANDS, FAST_DECAY
 from core.servo.bench import Bench
 from core.servo.model import RATIONAL_WIDTH, ServoModel
 from core.servo.settings import ServoSettings
-from core.servo.terms import COMMAND_PATH, CONTACT_TITLES
+from core.servo.terms import COMMAND_PATH, CONTACT_TITLES, path_of
 
 WORTH_A_NOTE = 0.5
 """The README states larger differences between the motion at the identified time step and the converged one [mrad]."""
@@ -55,7 +55,8 @@ def missing_terms(model: ServoModel, form: Form) -> list[str]:
 
 def lost_terms(model: ServoModel, kept: Sequence[str]) -> list[str]:
     """Return the model's terms of the command path that have an effect and are not among those kept, in words."""
-    names = [name for name in model.command_path if name not in kept and model.values[name] > 0.0]
+    path = path_of(model.friction, model.command_path)
+    names = [name for name in path if name not in kept and model.values[name] > 0.0]
     return [COMMAND_PATH[name].title if name == "load_memory" else name.replace("_", " ") for name in names]
 
 
@@ -115,7 +116,7 @@ def fidelity(model: ServoModel, contact: str, backlash: bool, load_memory: bool)
             f"The model's backlash of {math.degrees(model.values['backlash']):.3g}° is left out: the load moves with "
             "the motor at once."
         )
-    if not load_memory and model.values.get("load_memory"):
+    if not load_memory and model.values.get("load_memory") and "load_memory" in path_of(model.friction, model.values):
         lost.append(
             f"The model's memory of the load, {model.values['load_memory']:.3g} s, is left out: friction follows the "
             "load at once."

@@ -105,6 +105,8 @@ class IdentificationRequest(IdentificationOptions):
         # A term whose value or bounds are given stays in, whichever path is tried.
         given = [name for name, *_ in (*self.frozen, *self.bounds) if name in COMMAND_PATH]
         object.__setattr__(self, "command_path", tuple(dict.fromkeys((*self.command_path, *given))))
+        if all(path_of(model, self.command_path) != self.command_path for model in self.models):
+            raise IdentificationError("load_memory needs friction by the load: identify M3 to M6, or leave it out")
 
     def _check_parameters(self) -> None:
         # A search may start from a model with any contact.

@@ -42,7 +42,6 @@ from core.servo.terms import (
     TERMS,
     Integrator,
     QuadraticGate,
-    name_of,
 )
 
 FORMAT = "servobench-model"
@@ -150,8 +149,7 @@ class ServoModel(Tabular):
         self._require_continuous_contact()
         for name in ("backlash", "load_memory"):
             if name in self.command_path and not self.leapfrog:
-                words = f'{name_of(name)} needs the integrator "leapfrog", not {self.integrator!r}'
-                raise ModelError(f"{self.title}: {words}")
+                raise ModelError(f'{self.title}: {name} needs the integrator "leapfrog", not {self.integrator!r}')
 
     def _require_continuous_contact(self) -> None:
         """Reject a bristle whose friction jumps at the onset of slip (Cisneros et al., eq. 14)."""

@@ -115,7 +115,7 @@ def test_a_population_moves_as_its_candidates(path, contact, random):
 
 
 def test_a_first_order_integrator_refuses_memory():
-    with pytest.raises(ModelError, match=r"follows the load needs the integrator .leapfrog., not .algorithm1"):
+    with pytest.raises(ModelError, match=r"load_memory needs the integrator .leapfrog., not .algorithm1"):
         with_integration(with_memory(0.1), "algorithm1")
 
 

@@ -41,7 +41,7 @@ from core.servo.actuator import FAST_DECAY
 from core.servo.bench import Bench
 from core.servo.model import ServoModel
 from core.servo.settings import ServoSettings
-from core.servo.terms import CONTACTS
+from core.servo.terms import CONTACTS, path_of
 
 HEADER, PROGRAM = "servobench_friction.h", "servobench_pendulum.c"
 PROGRAM_TIME = 6.0
@@ -247,7 +247,7 @@ def _notes(model: ServoModel, settings: ServoSettings) -> list[str]:
     ]
     if settings.ki > 0.0 or model.values.get("speed_integral", 0.0) > 0.0:
         notes.append("Do not use `sb_feedforward` with an integral gain, which integrates the goal's offset.")
-    if model.values.get("load_memory"):
+    if model.values.get("load_memory") and path_of(model.friction, ["load_memory"]):
         notes.append("`sb_feedforward` compensates friction that follows the load at once, without its memory.")
     delay, lag = model.values.get("command_delay", 0.0), model.values.get("pwm_lag", 0.0)
     if delay > 0.0:

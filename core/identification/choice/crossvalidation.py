@@ -23,7 +23,7 @@ from core.identification.search.objective import Batch
 from core.identification.search.warmstart import search_on
 from core.motion.recording import Recording
 from core.servo.model import ServoModel
-from core.servo.terms import COMMAND_PATH, COMMAND_PATH_TERMS, CONTACTS, FRICTION_MODELS, NEUTRAL
+from core.servo.terms import COMMAND_PATH, COMMAND_PATH_TERMS, CONTACTS, FRICTION_MODELS, NEUTRAL, path_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,11 @@ def all_variants(
     wanted = request if request.command_path != plain else request.settled(COMMAND_PATH_TERMS)
     path = suited(wanted, recordings).command_path
     usual = Variant(friction=models[-1], command_path=path, contact=request.searched_contact)
-    variants = [replace(usual, friction=model, command_path=terms) for terms in (plain, path) for model in models]
+    variants = [
+        replace(usual, friction=model, command_path=path_of(model, terms))
+        for terms in (plain, path)
+        for model in models
+    ]
     return tuple(dict.fromkeys([*variants, *(_with(usual, name) for name in added)]))
 
 

@@ -19,6 +19,8 @@ from core.servo.terms import CONTACT_TITLES, YIELDING, path_of
 
 MEMORIES = (0.1, 0.4)
 """Time constants from which the memory of the load is polished [s]."""
+FEW_RUNS = 5
+"""Smallest number of training runs from which a choice is not called weak."""
 NOT_COMPARED = "The contact is rigid: this fit cannot be repeated with one that yields."
 
 
@@ -38,8 +40,9 @@ def friction_choice(
     """
     stiff = replace(request, contact="rigid")
     if request.points or not (request.polish and rigid.leapfrog):
-        return stiff, NOT_COMPARED
-    weak = " One run says little about it." if len(train) == 1 else ""
+        return stiff, f"{NOT_COMPARED} Nor was a memory of the load tried."
+    few = {1: "One run says", **{count: f"{count} runs say" for count in range(2, FEW_RUNS)}}
+    weak = f" {few[len(train)]} little about it." if len(train) in few else ""
     best, error = _polished(request, rigid, train)
     try:
         yielding, other = _polished(request, with_contact(rigid, YIELDING), train)
@@ -61,8 +64,8 @@ def friction_choice(
     lasting, other = _polished(request, without, train, {"load_memory": MEMORIES})
     if other < (1.0 - EQUAL) * error:
         reason += (
-            f" Friction by the load follows it with a time constant of {lasting.values['load_memory']:.2g} s: "
-            f"{1e3 * other:.3g} mrad with this memory, {1e3 * error:.3g} without.{weak}"
+            f" Friction by the load has a memory of {lasting.values['load_memory']:.2g} s: "
+            f"{1e3 * other:.3g} mrad with it, {1e3 * error:.3g} without.{weak}"
         )
         chosen = replace(chosen, command_path=(*chosen.command_path, "load_memory"))
     return chosen, reason

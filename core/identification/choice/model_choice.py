@@ -45,7 +45,7 @@ class Variant:
     @property
     def name(self) -> str:
         """Name, e.g. "M6 + command path + offset of the output, elastoplastic"."""
-        parts = [self.friction.upper(), *(["command path"] if self.command_path else [])]
+        parts = [self.friction.upper(), *(["command path"] if {*self.command_path} - {"load_memory"} else [])]
         parts += [COMMAND_PATH[term].title or term for term in self.command_path if term not in COMMAND_PATH_TERMS]
         contact = "" if self.contact == "rigid" else f", {CONTACT_TITLES[self.contact].lower()}"
         return " + ".join(parts) + contact

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from core.base.errors import IdentificationError
 from core.identification.coverage.excitation import excitation_of, excitation_of_all
 from core.identification.coverage.grid import grid_of_conditions
 from core.identification.coverage.terms import term_verdicts
@@ -46,7 +47,7 @@ def test_a_planted_memory_is_found_without_asking(time):
     plain, loaded = found.results
     assert (plain.model.command_path, loaded.model.command_path) == ((), ("load_memory",))
     assert found.request.command_path == ("load_memory",)
-    assert "Friction by the load follows it with a time constant of" in found.choice
+    assert "Friction by the load has a memory of" in found.choice
     (known,) = [p for p in loaded.evidence.parameters if p.name == "load_memory"]
     assert abs(known.value - time) < known.half_width < 0.3 * time
 
@@ -55,7 +56,12 @@ def test_a_servo_without_memory_gets_none():
     found = identify(REQUEST, planted(0.0))
 
     assert all(result.model.command_path == () for result in found.results)
-    assert "time constant" not in found.choice
+    assert "has a memory" not in found.choice
+
+
+def test_models_without_friction_by_the_load_refuse_a_memory():
+    with pytest.raises(IdentificationError, match="needs friction by the load: identify M3 to M6"):
+        replace(REQUEST, models=("m1", "m2"), frozen=(("load_memory", 0.2),))
 
 
 def test_no_memory_is_tried_with_a_given_contact():
