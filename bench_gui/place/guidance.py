@@ -74,6 +74,8 @@ def guidance(placing: Placing, view: ServoView, key: str) -> Guidance:
     down = target.side == DRIVE
     way = "down, towards hanging," if down else "up, away from hanging,"
     kept = "Each rest is captured automatically." if placing.auto else f"Press {key} at each rest."
+    model = placing.plan.model
+    slowly = " slowly" if model is not None and model.values.get("load_memory") else ""
     after = placing.following
     if after is None:
         following = "Finish"
@@ -84,7 +86,7 @@ def guidance(placing: Placing, view: ServoView, key: str) -> Guidance:
     return Guidance(
         f"HOLDING {held}",
         "moving",
-        f"Move the pendulum {way} a little at a time and let go, until it falls. {kept}",
+        f"Move the pendulum {way} a little at a time and let go{slowly}, until it falls. {kept}",
         following,
         2 if down else 3,
         f"Skip the {target.place}" if placing.placed(target) is None else "",

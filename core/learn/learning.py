@@ -245,7 +245,7 @@ def _settled(
         variant = Variant(friction=request.models[-1], command_path=request.command_path)
     else:
         request = suited(replace(request, servo=model.servo, contact=model.contact), recordings)
-        request = replace(request, command_path=model.command_path)
+        request = replace(request, command_path=model.command_path, models=(model.friction,))
         variant = Variant(friction=model.friction, command_path=model.command_path)
     control = (load_servo(request.servo) if model is None else model).control
     refusals = {

@@ -192,7 +192,7 @@ class TestComparison:
             "rigid contact": with_contact(model, "elastoplastic"),
             "leapfrog": replace(model, integrator="algorithm1"),
             "slow decay": model_of("coast", "m1", {}),
-            "without memory of the load": model_of(friction="m1", path={"load_memory": 0.2}),
+            "without memory of the load": model_of(friction="m3", path={"load_memory": 0.2}),
         }.items():
             with pytest.raises(ModelError, match=match):
                 learned(model, recordings, model=other)

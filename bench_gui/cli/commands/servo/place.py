@@ -123,6 +123,12 @@ def run(arguments: argparse.Namespace) -> int:
         headings += [f"drive of {model.friction.upper()}", f"backdrive of {model.friction.upper()}"]
         columns += ["model_drive", "model_backdrive"]
     print_table(headings, [[_shown(name, line[name]) for name in columns] for line in lines])
+    if model is not None and model.values.get("load_memory"):
+        print(
+            "friction of this model has a memory of the load: if the pendulum was let go at once, the limits are up to "
+            "a quarter narrower than the model's",
+            file=sys.stderr,
+        )
     if missing:
         print(f"{counted(len(missing), 'extreme')} not placed, see above", file=sys.stderr)
     return 1 if missing else 0
