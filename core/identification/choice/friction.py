@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 from core.base.errors import ModelError
 from core.identification.choice.rule import EQUAL
@@ -61,7 +60,8 @@ def friction_choice(
         return chosen, reason
     memory = replace(best.spec.parameters(best.friction, ("load_memory",))["load_memory"], value=0.0)
     without = replace(best, parameters=ParameterSet([*best.parameters.values(), memory]))
-    lasting, other = _polished(request, without, train, {"load_memory": MEMORIES})
+    starts = [without.with_values({"load_memory": time}) for time in MEMORIES]
+    lasting, other = _polished(request, without, train, starts)
     if other < (1.0 - EQUAL) * error:
         reason += (
             f" Friction by the load has a memory of {lasting.values['load_memory']:.2g} s: "
@@ -75,15 +75,14 @@ def _polished(
     request: IdentificationRequest,
     model: ServoModel,
     train: Sequence[Recording],
-    starts: Mapping[str, Sequence[float]] = MappingProxyType({}),
+    starts: Sequence[ServoModel] = (),
 ) -> tuple[ServoModel, float]:
-    """Return a model polished on the runs, from its values and from these of its parameters, and its error [rad]."""
+    """Return a model polished on the runs, from its values and from those of `starts`, and its error [rad]."""
     how = Simulated(
         dt=request.dt, supply=request.supply, threads=request.threads, prior=Prior.about(model, request.prior)
     )
     batch = how.batch(model, train)
-    ends = [model.with_values({name: value}).parameters.vector() for name in starts for value in starts[name]]
-    end, _ = best_end(batch, model.parameters.vector(), ends, [])
+    end, _ = best_end(batch, model.parameters.vector(), [start.parameters.vector() for start in starts], [])
     return model.with_vector(end), float(batch.scores(end[None]).combined(request.metric)[0])
 
 

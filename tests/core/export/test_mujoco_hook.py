@@ -95,42 +95,33 @@ class TestAccuracy:
 
                 assert np.abs(found - converged_positions(model, grid_run, step)).mean() < bar
 
+    def moves_as(self, model, without, limit):
+        """Compare the hook with a model, within a mean error [rad], and with the same model without its term."""
+        bench, numbers = default_bench(model), servo_numbers(model, model.default_settings(), backlash=True)
+        for trajectory in ("lift_and_drop", "sin_time_square"):
+            path = make_trajectory(trajectory)
+            grid_run = GridRun(trajectory=trajectory, bench=bench, settings=model.default_settings())
+            time = 1e-3 * np.arange(round(path.duration / 1e-3))
+            enable = path.torque_enable(time).astype(float)
+
+            found = run(scene(model, bench, 1e-3), numbers, path.goal(time + 0.5e-3), enable)
+
+            expected = converged_positions(model, grid_run, 1e-3)
+            assert np.abs(found - expected).mean() < limit
+            assert np.abs(converged_positions(without, grid_run, 1e-3) - expected).mean() > 1e-3
+
     @pytest.mark.parametrize("degrees", [1.0, pytest.param(0.5, marks=others), pytest.param(2.0, marks=others)])
     @pytest.mark.parametrize("name", ["mx106", pytest.param("sts3215", marks=others)])
     def test_backlash(self, name, degrees):
         """At most 1 mrad at 1 ms from a motion that backlash changes by more."""
         model = with_backlash(load_model(name, "m6"), degrees)
-        bench, numbers = default_bench(model), servo_numbers(model, model.default_settings(), backlash=True)
-        rigid = with_backlash(model, 0.0)
-        for trajectory in ("lift_and_drop", "sin_time_square"):
-            path = make_trajectory(trajectory)
-            grid_run = GridRun(trajectory=trajectory, bench=bench, settings=model.default_settings())
-            time = 1e-3 * np.arange(round(path.duration / 1e-3))
-            enable = path.torque_enable(time).astype(float)
-
-            found = run(scene(model, bench, 1e-3), numbers, path.goal(time + 0.5e-3), enable)
-
-            expected = converged_positions(model, grid_run, 1e-3)
-            assert np.abs(found - expected).mean() < 1e-3
-            assert np.abs(converged_positions(rigid, grid_run, 1e-3) - expected).mean() > 1e-3
+        self.moves_as(model, with_backlash(model, 0.0), 1e-3)
 
     @pytest.mark.parametrize("contact", ["rigid", "elastoplastic_rational"])
     def test_memory_of_the_load(self, contact):
         """At most 0.5 mrad at 1 ms from a motion that memory changes by more."""
         model = with_term(with_contact(load_model("mx106", "m6"), contact), "load_memory", 0.3)
-        bench, numbers = default_bench(model), servo_numbers(model, model.default_settings())
-        at_once = with_term(model, "load_memory", 0.0)
-        for trajectory in ("lift_and_drop", "sin_time_square"):
-            path = make_trajectory(trajectory)
-            grid_run = GridRun(trajectory=trajectory, bench=bench, settings=model.default_settings())
-            time = 1e-3 * np.arange(round(path.duration / 1e-3))
-            enable = path.torque_enable(time).astype(float)
-
-            found = run(scene(model, bench, 1e-3), numbers, path.goal(time + 0.5e-3), enable)
-
-            expected = converged_positions(model, grid_run, 1e-3)
-            assert np.abs(found - expected).mean() < 0.5e-3
-            assert np.abs(converged_positions(at_once, grid_run, 1e-3) - expected).mean() > 1e-3
+        self.moves_as(model, with_term(model, "load_memory", 0.0), 0.5e-3)
 
     def test_a_servo_with_backlash_needs_a_joint_for_it(self):
         model = with_backlash(load_model("mx106", "m6"), 1.0)
