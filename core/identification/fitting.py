@@ -74,7 +74,7 @@ from core.practice.reach import REACH, reach_of
 from core.servo.friction import lift_friction
 from core.servo.model import ServoModel
 from core.servo.parameters import ParameterSet
-from core.servo.terms import NEUTRAL
+from core.servo.terms import CHOSEN_TERMS, NEUTRAL
 
 MOST_TRIALS = 3
 """Largest budget of a search while its best value is not confirmed, as a multiple of the default.
@@ -511,10 +511,10 @@ class ModelFits:
             settings = search_settings(self.request, template, batch.ids, budget, self._most(budget), starts)
             again = "" if template.substeps == first else f"/{template.substeps}"
             again += "".join(f"/without-{name}" for name in left_out(template))
-            # An identification whose runs chose another contact than the rigid one, or a memory, has searched twice.
+            # An identification whose runs chose another contact than the rigid one, or terms, has searched twice.
             if "contact_choice" in self.reasons:
                 again += "" if template.contact == "rigid" else f"/{template.contact}"
-                again += "/load_memory" if "load_memory" in template.command_path else ""
+                again += "".join(f"/{name}" for name in CHOSEN_TERMS if name in template.command_path)
             trial = f"{self.trial}/" if self.trial else ""
             place, name = study_place(self.folder, self.storage, f"{trial}{friction}/{repeat}{again}")
             record = StudyRecord(place, name, template.parameters.free, settings, self.resume)

@@ -48,8 +48,8 @@ def identify(
     """Fit every requested model.
 
     With `command_path_if_better`, the command path is tried first, on the richest model. With an automatic contact, the
-    richest model's fit with a rigid one chooses the contact and whether friction has a memory of the load, see
-    `friction_choice`. The result's request contains these decisions.
+    richest model's fit with a rigid one chooses the contact and further terms, see `friction_choice`. The
+    result's request contains these decisions.
 
     Args:
         request: Servo, models and options.
@@ -98,12 +98,13 @@ def identify(
         request, tried = trial.request, trial.results
 
     def fits(
-        request: IdentificationRequest, tried: Sequence[ModelResult], others: Sequence[ModelResult] = ()
+        wanted: IdentificationRequest, tried: Sequence[ModelResult], others: Sequence[ModelResult] = ()
     ) -> Identification:
-        job = searches(request, train, validation, reasons=reasons)
+        job = searches(wanted, train, validation, reasons=reasons)
         results: list[ModelResult] = []
-        for friction in request.models:
-            kept = [one for one in others if one.model.friction == friction and is_same_fit(one.model, request)]
+        for friction in wanted.models:
+            same = is_same_fit(friction, request, wanted)
+            kept = [one for one in others if same and one.model.friction == friction]
             if kept:
                 results += kept
                 continue
@@ -126,7 +127,7 @@ def _with_chosen_friction(
     reasons: dict[str, str],
     fits: Callable[..., Identification],
 ) -> Identification:
-    """Fit the models with the contact and the memory that the runs choose; `reasons` receives why."""
+    """Fit the models with the contact and the terms that the runs choose; `reasons` receives why."""
     found = None if tried else fits(request, ())
     if found is not None and found.stopped:
         return found

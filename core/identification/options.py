@@ -94,12 +94,13 @@ class IdentificationOptions:
         AUTOMATIC, title="Contact", section="Friction models",
         tip="Friction before slip: rigid holds the shaft up to its budget; elastoplastic yields by a spring and a "
         "damper, which are also identified, and neither drifts nor chatters; automatic: rigid, unless the rational "
-        "elastoplastic one follows the training runs better, and with a memory of the load if they show one",
+        "elastoplastic one follows the training runs better, and with offset of the output and memory of the load if "
+        "they show them",
         choices={AUTOMATIC: "Automatic", **CONTACT_TITLES},
     )  # fmt: skip
     """Friction before slip, the same for all models, see `core.servo.terms.CONTACTS`.
 
-    Only an automatic one also tries a memory of the load, see `friction_choice`.
+    Only an automatic one also tries `CHOSEN_TERMS`, see `friction_choice`.
     """
     integrator: Integrator = option(
         "leapfrog", title="Integrator", section="Error and simulation",

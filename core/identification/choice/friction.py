@@ -1,4 +1,4 @@
-"""Contact and memory of the load of an identification that leaves them to the runs."""
+"""Contact and further terms of an identification that leaves them to the runs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from core.identification.search.timestep import Simulated
 from core.motion.recording import Recording
 from core.servo.model import ServoModel, with_contact
 from core.servo.parameters import ParameterSet
-from core.servo.terms import CONTACT_TITLES, YIELDING, path_of
+from core.servo.terms import CHOSEN_TERMS, COMMAND_PATH, CONTACT_TITLES, YIELDING, path_of
 
-MEMORIES = (0.1, 0.4)
-"""Time constants from which the memory of the load is polished [s]."""
 FEW_RUNS = 5
 """Smallest number of training runs from which a choice is not called weak."""
 NOT_COMPARED = "The contact is rigid: this fit cannot be repeated with one that yields."
@@ -26,11 +24,11 @@ NOT_COMPARED = "The contact is rigid: this fit cannot be repeated with one that 
 def friction_choice(
     request: IdentificationRequest, rigid: ServoModel, train: Sequence[Recording]
 ) -> tuple[IdentificationRequest, str]:
-    """Return the request with the contact and memory that follow the training runs best, and the reasons.
+    """Return the request with the contact and terms that follow the training runs best, and the reasons.
 
     The fit with a rigid contact is polished, and so is it with a rational elastoplastic one, which costs little beside
-    a search, and the better one with a memory of the load. Each is chosen if the error is smaller by more than the
-    share EQUAL, whatever the number of runs: a contact is stiff if nothing yields, and a memory can be short.
+    a search, and the best so far with each of CHOSEN_TERMS. Each is chosen if the error is smaller by more than the
+    share EQUAL, whatever the number of runs: a contact is stiff if nothing yields, and terms can be small.
 
     Args:
         request: Options of the fit.
@@ -39,7 +37,7 @@ def friction_choice(
     """
     stiff = replace(request, contact="rigid")
     if request.points or not (request.polish and rigid.leapfrog):
-        return stiff, f"{NOT_COMPARED} Nor was a memory of the load tried."
+        return stiff, f"{NOT_COMPARED} Nor were more terms tried."
     few = {1: "One run says", **{count: f"{count} runs say" for count in range(2, FEW_RUNS)}}
     weak = f" {few[len(train)]} little about it." if len(train) in few else ""
     best, error = _polished(request, rigid, train)
@@ -55,20 +53,33 @@ def friction_choice(
             best, error = yielding, other
         title = CONTACT_TITLES[best.contact].lower()
         reason = f"The contact is {title}: on the training runs {rigid.friction.upper()} errs {compared}"
-    chosen = replace(request, contact=best.contact)
-    if "load_memory" in request.command_path or "load_memory" not in path_of(rigid.friction, ["load_memory"]):
-        return chosen, reason
-    memory = replace(best.spec.parameters(best.friction, ("load_memory",))["load_memory"], value=0.0)
-    without = replace(best, parameters=ParameterSet([*best.parameters.values(), memory]))
-    starts = [without.with_values({"load_memory": time}) for time in MEMORIES]
-    lasting, other = _polished(request, without, train, starts)
-    if other < (1.0 - EQUAL) * error:
-        reason += (
-            f" Friction by the load has a memory of {lasting.values['load_memory']:.2g} s: "
-            f"{1e3 * other:.3g} mrad with it, {1e3 * error:.3g} without.{weak}"
-        )
-        chosen = replace(chosen, command_path=(*chosen.command_path, "load_memory"))
-    return chosen, reason
+    path = request.command_path
+    for name in _untried(request, rigid.friction):
+        term = COMMAND_PATH[name]
+        added = replace(best.spec.parameters(best.friction, (name,))[name], value=term.neutral)
+        without = replace(best, parameters=ParameterSet([*best.parameters.values(), added]))
+        starts = [without.with_values({name: start}) for start in CHOSEN_TERMS[name]]
+        better, other = _polished(request, without, train, starts)
+        if other < (1.0 - EQUAL) * error:
+            unit = "" if term.unit == "1" else f" {term.unit}"
+            reason += (
+                f" The model has the term {name}, {term.title}: {1e3 * other:.3g} mrad with {term.symbol} = "
+                f"{better.values[name]:.2g}{unit}, {1e3 * error:.3g} without.{weak}"
+            )
+            best, error, path = better, other, (*path, name)
+    return replace(request, contact=best.contact, command_path=path), reason
+
+
+def _untried(request: IdentificationRequest, friction: str) -> list[str]:
+    """Return those of CHOSEN_TERMS that the request lacks and a friction model can have.
+
+    The offset of the output belongs to a command path by angle, as the dead band does.
+    """
+    return [
+        name
+        for name in path_of(friction, CHOSEN_TERMS)
+        if name not in request.command_path and (name != "output_offset" or "dead_band" in request.command_path)
+    ]
 
 
 def _polished(
@@ -86,11 +97,10 @@ def _polished(
     return model.with_vector(end), float(batch.scores(end[None]).combined(request.metric)[0])
 
 
-def is_same_fit(model: ServoModel, request: IdentificationRequest) -> bool:
-    """Return True if a request with these choices would fit the model as it was fitted with a rigid contact.
+def is_same_fit(friction: str, request: IdentificationRequest, chosen: IdentificationRequest) -> bool:
+    """Return True if a request with these choices fits a friction model as the request with a rigid contact does.
 
     Such is a model without friction by the load if the runs chose a memory of the load only.
     """
-    return request.contact == model.contact == "rigid" and "load_memory" not in path_of(
-        model.friction, request.command_path
-    )
+    same_path = path_of(friction, chosen.command_path) == path_of(friction, request.command_path)
+    return chosen.contact == "rigid" and same_path

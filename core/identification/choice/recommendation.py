@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from core.base.errors import IdentificationError
 from core.identification.choice.model_choice import CrossValidation, Variant
 from core.identification.choice.rule import Contender, choice_in_words, listed, lowest, recommended
+from core.servo.terms import CHOSEN_TERMS
 
 CROSS_VALIDATION, VALIDATION, TRAINING = "cross-validation", "validation", "training"
 """Evidence of a recommendation, the best first."""
@@ -55,10 +56,10 @@ def recommend(
     )
     if crossvalidation is None:
         return by_split
-    # Contact and memory of the load, which the runs choose, may differ.
-    path, present = {*command_path} - {"load_memory"}, {contender.friction for contender in contenders}
+    # Contact and terms that the runs choose may differ.
+    path, present = {*command_path} - {*CHOSEN_TERMS}, {contender.friction for contender in contenders}
     shared = [
-        v for v in crossvalidation.variants if v.friction in present and {*v.command_path} - {"load_memory"} == path
+        v for v in crossvalidation.variants if v.friction in present and {*v.command_path} - {*CHOSEN_TERMS} == path
     ]
     if not shared:
         return _noted(

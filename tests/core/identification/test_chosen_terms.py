@@ -1,4 +1,4 @@
-"""A planted memory of the load is found by default, and not where there is none."""
+"""Planted terms that the runs choose by default are found, and not where there are none."""
 
 from dataclasses import replace
 
@@ -47,7 +47,7 @@ def test_a_planted_memory_is_found_without_asking(time):
     plain, loaded = found.results
     assert (plain.model.command_path, loaded.model.command_path) == ((), ("load_memory",))
     assert found.request.command_path == ("load_memory",)
-    assert "Friction by the load has a memory of" in found.choice
+    assert "The model has the term load_memory" in found.choice
     (known,) = [p for p in loaded.evidence.parameters if p.name == "load_memory"]
     assert abs(known.value - time) < known.half_width < 0.3 * time
 
@@ -56,7 +56,39 @@ def test_a_servo_without_memory_gets_none():
     found = identify(REQUEST, planted(0.0))
 
     assert all(result.model.command_path == () for result in found.results)
-    assert "has a memory" not in found.choice
+    assert "has the term" not in found.choice
+
+
+OFFSET_RUNS = [("sin_sin", 8.0), ("up_and_down", 8.0), ("up_and_down", 16.0), ("sin_time_square", 16.0)]
+
+
+def offset(share, path=("dead_band",)):
+    """Identification with a command path of the runs of a servo with this output offset."""
+    truth = catalogue_model(
+        "mx106", "m1", command_path=("dead_band", "output_offset"), values={"output_offset": share, "dead_band": 0.003}
+    )
+    runs = [
+        recorded(truth, name, kp=kp, duration=4.0, noise=4e-4, seed=place)
+        for place, (name, kp) in enumerate(OFFSET_RUNS)
+    ]
+    return identify(replace(REQUEST, models=("m1",), command_path=path), runs)
+
+
+def test_a_planted_offset_of_the_output_is_found_without_asking():
+    found = offset(0.02)
+
+    (result,) = found.results
+    assert result.model.command_path == ("dead_band", "output_offset")
+    assert result.model.values["output_offset"] == pytest.approx(0.02, rel=0.2)
+    assert "The model has the term output_offset, offset of the output: " in found.choice
+
+
+def test_a_servo_without_offset_of_the_output_gets_none():
+    assert offset(0.0).results[0].model.command_path == ("dead_band",)
+
+
+def test_no_offset_of_the_output_is_tried_without_a_command_path():
+    assert offset(0.02, path=()).results[0].model.command_path == ()
 
 
 def test_models_without_friction_by_the_load_refuse_a_memory():
