@@ -216,11 +216,19 @@ def load_model(model: str | Path | ServoModel) -> ServoModel:
         >>> sb.load_model("mx106:m6").friction
         'm6'
     """
+    from core.base.errors import InputError
     from core.servo.model import ServoModel
     from core.servo.shipped import open_model
     from drivers.registry import check_buses
 
-    return model if isinstance(model, ServoModel) else open_model(str(model), check_buses)
+    if isinstance(model, ServoModel):
+        return model
+    if not isinstance(model, str | Path):
+        raise InputError(
+            f"a model is a name, a file or a ServoModel, not {type(model).__name__}; of an identification, use "
+            'found["m6"].model'
+        )
+    return open_model(str(model), check_buses)
 
 
 def write_model(model: ServoModel, path: str | Path) -> Path:

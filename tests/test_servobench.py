@@ -219,6 +219,12 @@ class Reached(BaseException):
     """Carries the arguments with which the function that computes was called."""
 
 
+@pytest.mark.parametrize("given", [3, None, ["xl330:m6"]])
+def test_what_cannot_be_a_model_is_named(given):
+    with pytest.raises(sb.ServoBenchError, match=f"or a ServoModel, not {type(given).__name__}; of an identification"):
+        sb.evaluate(given, sb.example())
+
+
 @pytest.mark.parametrize(("load", "suffix"), [(sb.load_servo, ""), (sb.load_model, ":m2")])
 def test_a_servo_file_with_an_unknown_bus_is_refused_and_not_kept(load, suffix, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "kept"))
