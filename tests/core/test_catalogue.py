@@ -103,7 +103,10 @@ def test_names_and_aliases_in_any_case():
 
 
 CARRIED_OVER = [
-    (servo, friction) for servo in servos() for friction in shipped_models(servo) if published_originals(servo)
+    (servo, friction)
+    for servo in servos()
+    for friction in shipped_models(servo)
+    if published_originals(servo) and servo != "sts3215"  # identified again from more recordings
 ]
 
 
@@ -115,9 +118,9 @@ def test_shipped_models_say_how_far_they_are_from_the_published_ones(servo, fric
 
     assert model.integrator == "leapfrog"
     assert (found["integrator"], found["step"]) == (published.integrator, published.step)
-    assert published.integrator == ("algorithm1" if servo == "sts3215" else "bam")
+    assert published.integrator == "bam"
     assert found["motions"] == 36
-    assert found["command_lead"] == (published.step / 2 if published.integrator == "bam" else 0.0)
+    assert found["command_lead"] == published.step / 2
     assert found["distance_with_lead"] <= found["distance"] < found["unfitted_distance"]
     assert found["held_back_distance"] < found["unfitted_distance"]
     assert f"{1e3 * found['distance']:.2f} mrad" in model.carried_over
