@@ -14,7 +14,7 @@ from core.identification.request import IdentificationRequest, search_template, 
 from core.identification.runs.split import DEFAULT_RULE, SplitError, split_recordings
 from core.practice.placement import PlacedPoint
 from core.servo.parameters import ParameterSet
-from core.servo.terms import AUTOMATIC, COMMAND_PATH_TERMS
+from core.servo.terms import AUTOMATIC, CHOSEN_TERMS, COMMAND_PATH_TERMS
 
 if TYPE_CHECKING:
     from sessions import RunSummary
@@ -64,12 +64,13 @@ class FitSettings(IdentificationOptions):
         compared = result.models[0].model.provenance.get("contact_choice")
         if compared or (result.stopped and others.contact == AUTOMATIC):
             same["contact"] = AUTOMATIC
+        path = {*request.command_path} - ({*CHOSEN_TERMS} if compared else set())
         if len(result.train) + result.held_out == 1:
             same["validation"] = others.validation
         return replace(
             others,
             **{**same, "threads": others.threads},
-            command_path=chosen if request.command_path or chosen == "auto" else "off",
+            command_path=chosen if path or chosen == "auto" else "off",
             points=bool(request.points),
             start_title="the start of that result" if request.start else "",
         )

@@ -3,6 +3,7 @@
 import itertools
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from PySide6.QtCore import Qt
@@ -293,6 +294,16 @@ def test_an_identification_cut_short_is_found_and_ends_as_if_it_had_not_been(per
     assert view.answer.card.step_button.text() != "Resume"
     x, _ = view.search.cost.curves[0].getOriginalDataset()
     assert x[0] < 10, "the curve begins with what was on record"
+
+
+@pytest.mark.parametrize(("path", "shown"), [((), "off"), (COMMAND_PATH_TERMS, "on")])
+def test_terms_that_the_runs_chose_are_no_command_path(path, shown):
+    request = FitSettings(models=("m3",), command_path=shown).request("mx106")
+    request = replace(request, contact="rigid", command_path=(*path, "load_memory"))
+    model = SimpleNamespace(model=SimpleNamespace(provenance={"contact_choice": "because"}))
+    result = SimpleNamespace(request=request, models=[model], stopped=False, train=("a", "b"), held_out=0)
+
+    assert FitSettings.of(result, FitSettings()).command_path == shown
 
 
 def test_a_folder_that_is_worked_on_is_left_alone(tmp_path):
