@@ -421,6 +421,8 @@ def make_step(
             duty = duty * enable
             if torque_share > 0.0:
                 current = current + torque_share * (torque_command / kt - current)
+                if full and leapfrog and voltage:
+                    supply = sagged_supply(nominal, current, emf, resistance, sag, pulse)
                 drag = (1.0 - torque_share) * drag
                 law_drag = (1.0 - torque_share) * law_drag
                 duty = (current * resistance + emf) / max(supply, 1e-9)

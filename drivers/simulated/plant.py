@@ -261,11 +261,16 @@ class Plant:
         return shares
 
     def _torque(self, goal: TorqueGoal | DutyGoal | DutyLaw, supply: float) -> float:
-        """Return the torque of the motor [N·m]; for a voltage by seed 004 eq. (13)."""
+        """Return the torque of the motor [N·m]; for a voltage by seed 004 eq. (13), with the sag of the supply."""
         if isinstance(goal, TorqueGoal):
             return goal.torque
-        kt = self._model.values["kt"]
-        return kt * (goal.duty_cycle * supply - kt * self._stepper.velocity) / self._resistance
+        values, duty = self._model.values, goal.duty_cycle
+        voltage = duty * supply - values["kt"] * self._stepper.velocity
+        series = self._resistance
+        if duty * voltage > 0.0:
+            size = abs(duty)
+            series += size * (size * values.get("supply_sag", 0.0) + values.get("pulse_sag", 0.0))
+        return values["kt"] * voltage / series
 
     def position_at(self, time: float) -> float:
         """Return the position at a time within the current tick [rad]."""

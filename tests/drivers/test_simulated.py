@@ -20,7 +20,17 @@ from drivers.errors import CommandError
 from drivers.recorder import MemorySink, record_inline
 from drivers.servo import PositionGoal, Release, TorqueGoal
 from drivers.simulated import Imperfections, SharedHand, SimulatedServo
-from drivers.simulated.plant import AMBIENT, CONTINUOUS_SHARE, IDEAL, SUBSTEPS, THERMAL_TIME, TICK
+from drivers.simulated.plant import (
+    AMBIENT,
+    CONTINUOUS_SHARE,
+    IDEAL,
+    SUBSTEPS,
+    THERMAL_TIME,
+    TICK,
+    DutyGoal,
+    Plant,
+)
+from tests.core.conftest import catalogue_model
 
 BENCH = Bench(mass=0.5, length=0.15, arm_mass=0.1)
 MODEL = load_model("mx106", "m6")
@@ -201,6 +211,21 @@ def test_the_supply_sags_by_the_bridges_share_of_the_current():
     steady = np.abs(np.gradient(rows["current"])) < 0.02
     expected = 0.2 * np.abs(rows["current"] * rows["duty_cycle"])
     np.testing.assert_allclose(sag[steady], expected[steady], atol=0.02)
+
+
+@pytest.mark.parametrize("sags", [{"supply_sag": 0.0}, {"supply_sag": 1.8}, {"pulse_sag": 2.0}])
+@pytest.mark.parametrize("duty", [1.0, 0.3, -0.8])
+def test_a_driven_duty_cycle_is_the_reported_one_and_the_supply_sags_by_it(sags, duty):
+    model = catalogue_model("mx106", "m1", command_path=tuple(sags), values=sags)
+    plant = Plant(model.spec, model, BENCH, IDEAL, lambda *_: 0.0)
+    plant.command(DutyGoal(duty), 0.0)
+    for moment in np.arange(1, 20) * 0.01:
+        plant.advance_to(moment)
+        current, reported, supply = plant.electrics
+        assert reported == pytest.approx(duty, rel=1e-6)
+        share = {"supply_sag": abs(duty), "pulse_sag": 1.0}
+        lost = sum(value * share[name] * abs(current) for name, value in sags.items())
+        assert supply == pytest.approx(SETTINGS.supply_voltage - (lost if current * duty > 0.0 else 0.0), rel=1e-6)
 
 
 def test_the_velocity_is_the_difference_of_encoder_positions_over_its_window():

@@ -35,6 +35,7 @@ MX106 = servo_numbers(load_model("mx106", "m6"), load_model("mx106", "m6").defau
 
 
 others = pytest.mark.exhaustive("the other servos, friction models and contacts")
+OTHER_BACKLASHES = [("mx106", 0.5), ("mx106", 2.0), ("sts3215", 1.0), ("sts3215", 2.0)]
 EXHAUSTIVE_ENGINE = pytest.mark.exhaustive("the engine's other integrators")
 OTHERS = (
     *((name, friction, "rigid") for name in ("mx106", "erob80_100") for friction in FRICTION_MODELS),
@@ -110,8 +111,10 @@ class TestAccuracy:
             assert np.abs(found - expected).mean() < limit
             assert np.abs(converged_positions(without, grid_run, 1e-3) - expected).mean() > 1e-3
 
-    @pytest.mark.parametrize("degrees", [1.0, pytest.param(0.5, marks=others), pytest.param(2.0, marks=others)])
-    @pytest.mark.parametrize("name", ["mx106", pytest.param("sts3215", marks=others)])
+    @pytest.mark.parametrize(
+        ("name", "degrees"),
+        [("mx106", 1.0), *(pytest.param(*case, marks=others) for case in OTHER_BACKLASHES)],
+    )
     def test_backlash(self, name, degrees):
         """At most 1 mrad at 1 ms from a motion that backlash changes by more."""
         model = with_backlash(load_model(name, "m6"), degrees)

@@ -19,6 +19,7 @@ from core.servo.model import ServoModel
 from tests.bench.planted import RIGS, Run, plan, record, servo, session
 
 NAME = "mx106"
+BY_LOAD = ("load_friction_base", "load_friction_stribeck")
 
 
 @functools.cache
@@ -49,7 +50,7 @@ def test_the_truth_leaves_nothing_to_hint_at(name: str) -> None:
 def test_missing_terms_are_hinted_at() -> None:
     assert "residual_speed" in hints(without(truth(), "friction_viscous"), sound())
     assert hints(without(truth(), "release_braking"), sound()) <= {"residual_release"}
-    assert "residual_load" in hints(without(truth("sts3215"), "load_friction_base"), sound("sts3215"))
+    assert "residual_load" in hints(without(truth("sts3215"), *BY_LOAD), sound("sts3215"))
 
 
 def test_a_hint_has_the_sign_of_its_effect_and_no_term_that_the_model_has() -> None:
@@ -58,7 +59,7 @@ def test_a_hint_has_the_sign_of_its_effect_and_no_term_that_the_model_has() -> N
     hint = next(h for h in diagnose_residuals(too_much, sound(), threads=1).hints if h.kind == "residual_speed")
     assert "too much friction at high speed" in hint.text
     assert "raise" not in hint.remedy
-    loaded = without(truth("sts3215"), "load_friction_base")
+    loaded = without(truth("sts3215"), *BY_LOAD)
     found = diagnose_residuals(loaded, sound("sts3215"), threads=1).hints
     assert "M3" not in next(h for h in found if h.kind == "residual_load").remedy
 

@@ -36,7 +36,7 @@ def undetermined(runs):
 
 def test_proposed_motions_determine_what_recorded_ones_do_not(arm):
     runs = arm
-    found = next_motions(MODEL, runs, "elbow", 2, threads=2)
+    found = next_motions(MODEL, runs, "elbow", 3, threads=2)
     before = undetermined(runs.joints["elbow"])
     assert {*found.undetermined} == before
     assert len(before) > 2
@@ -46,7 +46,7 @@ def test_proposed_motions_determine_what_recorded_ones_do_not(arm):
         run = replace(motion.run, id=f"{number}", channels={**motion.run.channels, "position": position})
         added.append(run)
     after = undetermined([*runs.joints["elbow"], *added])
-    assert after == {*found.left_open} == {"β"}  # no motion releases the torque
+    assert after == {*found.left_open} == {"t_r", "β"}  # no motion releases the torque
     assert found.proposals[0][1].nats > found.proposals[1][1].nats > 0.0
 
 

@@ -101,8 +101,8 @@ def test_a_torque_goal_of_somebody_else(emulator, driven):
         pytest.skip("it cannot hold a torque")
     register = GOAL_REGISTERS[driven.profile.torque_mode]
     cycles(driven, TorqueGoal(0.05), 5)
-    with pytest.raises(ServoFault, match=f"another program or controller set {register} to 7 "):
-        follow(driven, [TorqueGoal(0.05)] * SOON, lambda: emulator.say(f"set {register} 7 unheard"))
+    with pytest.raises(ServoFault, match=f"another program or controller set {register} to 9 "):
+        follow(driven, [TorqueGoal(0.05)] * SOON, lambda: emulator.say(f"set {register} 9 unheard"))
 
 
 def test_a_goal_that_is_lost_is_counted_and_the_next_one_counts(emulator, driven):
