@@ -176,9 +176,9 @@ _BY_NAME = ("control_period", "output_offset", "output_limit_ratio", "pulse_sag"
 COMMAND_PATH_TERMS = tuple(name for name in COMMAND_PATH if name not in _BY_NAME)
 """Command path terms of an identification unless others are requested.
 
-The servo's file gives the control period, and without integral or derivative gain hardly a recording shows it. The
-servo's file gives the limit of the output, and only a logged supply that alternates with the bridge shows an unbuffered
-one, see `suited`. Backlash about doubles the cost of a simulation. The others are CHOSEN_TERMS.
+The servo's file gives the control period and the limit of the output; without integral or derivative gain hardly a
+recording shows the period. Only a logged supply that alternates with the bridge shows an unbuffered one, see `suited`.
+Backlash about doubles the cost of a simulation. The others are CHOSEN_TERMS.
 """
 CHOSEN_TERMS: Mapping[str, tuple[float, ...]] = {"output_offset": (0.02,), "load_memory": (0.1, 0.4)}
 """Terms that an identification with an automatic contact adds if the runs show them, with the values to start from."""
