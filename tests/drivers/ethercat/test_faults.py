@@ -5,10 +5,10 @@ Where frames reach the drive it is told to let go; where none do its own watchdo
 """
 
 import gc
-import os
 import re
 import threading
 from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 
@@ -165,7 +165,8 @@ def test_a_servo_that_fails_half_way_leaves_nothing_open(segment, monkeypatch):
 
     def left():
         gc.collect()
-        return len(os.listdir("/proc/self/fd")), [thread.name for thread in threading.enumerate()]
+        files = {(file, file.readlink()) for file in list(Path("/proc/self/fd").iterdir()) if file.exists()}
+        return files, set(threading.enumerate())
 
     with open_servo(ADDRESS) as servo:
         servo.connect()  # what is kept for good is there from here on
@@ -177,7 +178,9 @@ def test_a_servo_that_fails_half_way_leaves_nothing_open(segment, monkeypatch):
             with pytest.raises(BusError, match="this step"):
                 servo.connect()
         assert servo.state is ServoState.DISCONNECTED
-        assert left() == before, step
+        opened, started = (now - then for now, then in zip(left(), before, strict=True))
+        assert not opened, step
+        assert not started, step
         nic.Lock("ecm0").release()
         assert segment.truth()["driven"] == 0.0
 

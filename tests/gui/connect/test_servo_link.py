@@ -88,15 +88,7 @@ def test_the_hand_pulls_the_simulated_pendulum_where_the_mouse_says(bench):
     link.hold(0.3, HEADER)
     bench.until(lambda: link.view.held_torque == 0.3)
     link.hand.pull_to(0.6, stiffness, 1.4 * math.sqrt(stiffness * 0.05))
-    bench.until(lambda: link.view.position > 0.3)
-    resting = -math.inf
-
-    def rests():
-        nonlocal resting
-        before, resting = resting, link.view.position
-        return resting == before > 0.4
-
-    bench.until(rests)
+    bench.until(lambda: link.view.position > 0.4 and link.view.velocity == 0.0)
     pull = stiffness * (0.6 - link.view.position)
     balance = pull + 0.3 + HEADER.bench.external_torque(link.view.position)
     assert abs(balance) < 0.6, "what is left is friction"
