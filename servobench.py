@@ -637,8 +637,8 @@ def identify(
         frozen: Parameters held at a value: name and value [SI units].
         bounds: Bounds that replace the catalogue's: name, lowest and highest value [SI units].
         start: Values of a known model, at which the search also starts: name and value [SI units].
-        prior: Penalty [rad] for a value that lies one whole catalogue interval from its start value; 0.01 to 0.03 for
-            few runs, 0 for none.
+        prior: Penalty [rad] for a value that lies one whole catalogue interval from its start value, besides the weak
+            prior of every fit; 0.01 to 0.03 if the start is a unit you know.
         threads: Number of threads, without effect on the result. Default: all processors.
 
     Returns:

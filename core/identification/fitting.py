@@ -34,7 +34,7 @@ from core.identification.runs.conditions import (
 from core.identification.runs.split import Split
 from core.identification.search.beyond import (
     MISLED,
-    fastest_goal,
+    NEEDED,
     left_out,
     logarithmic,
     nearest_neutral,
@@ -45,7 +45,7 @@ from core.identification.search.beyond import (
 from core.identification.search.objective import Batch
 from core.identification.search.offsets import with_offsets
 from core.identification.search.placed import PlacedResiduals
-from core.identification.search.polish import FINE, NEAR, WIDE, best_end, polish, smooth_losses
+from core.identification.search.polish import FINE, WIDE, best_end, polish, smooth_losses
 from core.identification.search.prior import Prior
 from core.identification.search.search import (
     SURROGATE_EVALUATIONS,
@@ -110,13 +110,13 @@ class Progress:
     """Share of the whole identification that is done, 0 to 1."""
 
 
-def _lifted_starts(template: ServoModel, simpler: Sequence[ModelResult]) -> list[Array]:
-    """Return the optima of simpler models, expressed in this one: exactly the same motion."""
+def _lifted_starts(template: ServoModel, earlier: Sequence[ServoModel]) -> list[Array]:
+    """Return those optima that this model can express: exactly the same motion."""
     starts: list[Array] = []
-    for result in simpler:
-        values = result.model.values
+    for model in earlier:
+        values = model.values
         try:
-            friction = lift_friction(values, result.model.friction, template.friction)
+            friction = lift_friction(values, model.friction, template.friction)
         except ModelError:
             continue
         shared = {name: value for name, value in values.items() if name in template.parameters}
@@ -222,25 +222,27 @@ class ModelFits:
         return model.with_parameters(model.parameters.frozen_at(self._held))
 
     def fit(
-        self, friction: str, split: Split, simpler: Sequence[ModelResult], numbers: Sequence[int] | None = None
+        self, friction: str, split: Split, earlier: Sequence[ServoModel], numbers: Sequence[int] | None = None
     ) -> ModelResult:
         """Fit one model by every repeat, or by the repeats of these numbers, and keep the best.
+
+        The result is not worse than those of `earlier` that this model can express, such as simpler ones.
 
         In order: search, search with a finer time step if the first was too long, leave out terms that the runs do not
         need, take the final time step and polish, fit the offsets of the runs, and judge the evidence.
         """
         started = time.monotonic()
         request, template = self.request, self._templates[friction]
-        how = Simulated(**self._options, prior=Prior.about(template, request.prior))
+        how = Simulated(**self._options, prior=Prior.about(template, request.prior, len(self.train)))
         interval = sampling_interval(self.train, request.dt)
         wanted = replace(template, dt=interval, substeps=self._parts(interval, how))
-        found = self._searched_finely(wanted, how, simpler, numbers)
+        found = self._searched_finely(wanted, how, earlier, numbers)
         if not self.stopped:
-            found = self._without_limits(found, how, simpler, numbers)
+            found = self._without_limits(found, how, earlier, numbers)
         if not self.stopped:
             self.on_stage(self.work.share(), f"{self._named(friction)}: values and intervals")
         if self._polishes and not self.stopped:
-            found = self._with_final_step(found, how, _lifted_starts(found.model, simpler))
+            found = self._with_final_step(found, how, _lifted_starts(found.model, earlier))
             if request.run_offsets:
                 found = self._with_offsets(found, how)
             found = replace(found, best=self._repeat(found.model, found.best.seed, found.best.evaluations))
@@ -265,36 +267,31 @@ class ModelFits:
         self,
         template: ServoModel,
         how: Simulated,
-        simpler: Sequence[ModelResult],
+        earlier: Sequence[ServoModel],
         numbers: Sequence[int] | None,
         found_before: Array | None = None,
     ) -> _Found:
         """Search with the template's time step, and again with a finer one if that step proved too long."""
-        found = self._searched(template, how, simpler, numbers, found_before)
+        found = self._searched(template, how, earlier, numbers, found_before)
         finer = self._finer(found.model, found.best.train_mae, how, SEARCH_SHARE)
         if finer is None or self.stopped:
             return found
         wanted = replace(found.model, parameters=template.parameters, substeps=finer)
-        again = self._searched(wanted, how, simpler, numbers, found.best.parameters.vector())
+        again = self._searched(wanted, how, earlier, numbers, found.best.parameters.vector())
         return replace(again, evaluations=found.evaluations + again.evaluations)
 
     def _without_limits(
-        self, found: _Found, how: Simulated, simpler: Sequence[ModelResult], numbers: Sequence[int] | None
+        self, found: _Found, how: Simulated, earlier: Sequence[ServoModel], numbers: Sequence[int] | None
     ) -> _Found:
-        """Leave out terms that the runs do not need and that no value within their bounds switches off.
+        """Leave out terms that the runs hardly need and that no value within their bounds switches off.
 
-        The other parameters are fitted again, and searched again if the bound of a term had kept them from a better
-        fit. The user's own bounds stay as they are.
+        Such is a limit of the goal's speed, which acts on faster motions above all. The other parameters are fitted
+        again, and searched again if the bound of a term had kept them from a better fit. The user's own bounds stay as
+        they are.
         """
         model, vector = found.model, found.model.parameters.vector()
         own = {name for name, _, _ in self.request.bounds}
-        gone_before = {name for result in simpler for name in left_out(result.model)}
-        fastest = fastest_goal(self.train)
-        names = [
-            p.name
-            for p in model.parameters.free
-            if p.neutral_beyond and p.name not in own and (p.at_bound or p.value >= fastest or p.name in gone_before)
-        ]
+        names = [p.name for p in model.parameters.free if p.neutral_beyond and p.name not in own]
         if not names:
             return found
         rest = [place for place, p in enumerate(model.parameters.free) if p.name not in names]
@@ -302,7 +299,7 @@ class ModelFits:
         batch, end, others = how.batch(bare, self.train), vector[rest], list[Array]()
         if self._polishes:
             ends = [other[rest] for other in found.others]
-            end, others = best_end(batch, end, ends, _lifted_starts(bare, simpler))
+            end, others = best_end(batch, end, ends, _lifted_starts(bare, earlier))
         else:
             values, budget = partial(self._values, bare, batch), SURROGATE_EVALUATIONS * len(rest)
             end = search(values, bare.parameters.bounds(), [end], budget, self._seed(0)).best
@@ -313,13 +310,13 @@ class ModelFits:
             return (smooth_losses(batch, vectors) if self._polishes else self._values(candidate, batch, vectors))[0]
 
         before, loss = loss_of(model), loss_of(fitted)
-        if loss > (1.0 + NEAR) * before:
+        if loss > (1.0 + NEEDED) * before:
             return found
         if loss < (1.0 - MISLED) * before:
             error = self._evaluate(fitted, self.train).mean_mae
             steps = self._finer(fitted, error, how, SEARCH_SHARE) or fitted.substeps
             start = replace(without(self._templates[model.friction], names), dt=fitted.dt, substeps=steps)
-            again = self._searched_finely(start, how, simpler, numbers, end)
+            again = self._searched_finely(start, how, earlier, numbers, end)
             return replace(again, evaluations=found.evaluations + again.evaluations)
         return replace(
             found,
@@ -380,14 +377,14 @@ class ModelFits:
         self,
         wanted: ServoModel,
         how: Simulated,
-        simpler: Sequence[ModelResult],
+        earlier: Sequence[ServoModel],
         numbers: Sequence[int] | None,
         found_before: Array | None = None,
     ) -> _Found:
         """Run the searches with one time step; `found_before` is the optimum with a longer one."""
         request = self.request
         batch = how.batch(wanted, self.train)
-        starts = [wanted.parameters.vector(), *self._best_lifted(wanted, batch, simpler)]
+        starts = [wanted.parameters.vector(), *self._best_lifted(wanted, batch, earlier)]
         if found_before is not None:
             starts.append(found_before)
         if request.start:
@@ -482,16 +479,16 @@ class ModelFits:
             )
         raise UnusableRuns(f"the simulation of run {lost[0]} diverges from every start; leave it out, or trim it", lost)
 
-    def _best_lifted(self, template: ServoModel, batch: Batch, simpler: Sequence[ModelResult]) -> list[Array]:
-        """Return the simpler optimum with the best score, if any: with this start, a richer model is never worse."""
-        starts = _lifted_starts(template, simpler)
+    def _best_lifted(self, template: ServoModel, batch: Batch, earlier: Sequence[ServoModel]) -> list[Array]:
+        """Return the earlier optimum with the best score, if any: with this start, the fit is never worse."""
+        starts = _lifted_starts(template, earlier)
         if not starts:
             return []
         return [starts[int(self._values(template, batch, np.array(starts)).argmin())]]
 
     def _values(self, template: ServoModel, batch: Batch, candidates: Array) -> Array:
         """Return the objective of candidates (p, n), (p,): metric of the runs plus mean error of the points."""
-        values = batch.scores(candidates).combined(self.request.metric) + batch.prior_costs(candidates)
+        values = batch.penalised(batch.scores(candidates).combined(self.request.metric), candidates)
         return values if self._placed is None else values + self._placed.errors(template, candidates)
 
     def _seed(self, repeat: int) -> int:

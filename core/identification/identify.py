@@ -14,7 +14,7 @@ from pathlib import Path
 
 from core.base.errors import IdentificationError
 from core.identification.choice.friction import friction_choice, is_same_fit
-from core.identification.choice.rule import NOT_TRIED, SHIFTED, command_path_choice
+from core.identification.choice.rule import FEW_RUNS, SHIFTED, command_path_choice
 from core.identification.fitting import ModelFits, Progress, budget_of
 from core.identification.misread import misread
 from core.identification.request import IdentificationRequest, search_template
@@ -24,6 +24,7 @@ from core.identification.runs.split import DEFAULT_RULE, Split, SplitError, spli
 from core.identification.search.steps import one_blas_thread
 from core.identification.workload import Workload
 from core.motion.recording import Recording
+from core.servo.model import ServoModel
 from core.servo.terms import AUTOMATIC
 
 __all__ = ["IdentificationRequest", "Progress", "fit_repeat", "identify"]
@@ -98,7 +99,10 @@ def identify(
         request, tried = trial.request, trial.results
 
     def fits(
-        wanted: IdentificationRequest, tried: Sequence[ModelResult], others: Sequence[ModelResult] = ()
+        wanted: IdentificationRequest,
+        tried: Sequence[ModelResult],
+        others: Sequence[ModelResult] = (),
+        starts: Sequence[ServoModel] = (),
     ) -> Identification:
         job = searches(wanted, train, validation, reasons=reasons)
         results: list[ModelResult] = []
@@ -108,7 +112,7 @@ def identify(
             if kept:
                 results += kept
                 continue
-            results.append(job.fit(friction, split, results))
+            results.append(job.fit(friction, split, [*starts, *(one.model for one in results)]))
             if job.stopped:
                 found = Identification(job.request, split, tuple(results), stopped=True)
                 return _stopped(found, (*known, *tried, *others))
@@ -132,9 +136,9 @@ def _with_chosen_friction(
     if found is not None and found.stopped:
         return found
     rigid = [*tried, *(found.results if found else ())]
-    chosen, reasons["contact_choice"] = friction_choice(request, rigid[-1].model, train)
+    chosen, best, reasons["contact_choice"] = friction_choice(request, rigid[-1].model, train)
     if chosen != replace(request, contact="rigid"):
-        found = fits(chosen, (), rigid)
+        found = fits(chosen, (), rigid, [best])
     elif found is None:
         found = fits(chosen, tried)
     else:
@@ -153,16 +157,11 @@ def _stopped(found: Identification, earlier: Sequence[ModelResult]) -> Identific
 def _command_path_tried(
     request: IdentificationRequest, recordings: Sequence[Recording], split: Split, searches: Callable[..., ModelFits]
 ) -> tuple[Identification, str]:
-    """Fit the richest model without and with the command path; return the better identification and the reason.
-
-    Without held-out runs, nothing is fitted and the path is left out.
-    """
+    """Fit the richest model without and with the command path; return the better identification and the reason."""
     with suppress(SplitError):
-        if not split.validation:
-            split = split_recordings(recordings, DEFAULT_RULE, request.seed)
+        held = split if split.validation else split_recordings(recordings, DEFAULT_RULE, request.seed)
+        split = held if len(held.validation) >= FEW_RUNS else split
     without, path = (suited(request.settled(terms), recordings) for terms in ((), request.command_path))
-    if not split.validation:
-        return Identification(without, split, (), stopped=False), NOT_TRIED
     train, validation = _divided(recordings, split)
     richest = request.models[-1]
     variants = {"without": without, "with": path}
@@ -205,7 +204,7 @@ def fit_repeat(
         IdentificationError: The request does not fit the recordings.
     """
     train, validation = _divided(recordings, split)
-    return ModelFits(request, train, validation).fit(friction, split, simpler, (repeat,))
+    return ModelFits(request, train, validation).fit(friction, split, [one.model for one in simpler], (repeat,))
 
 
 def _divided(recordings: Sequence[Recording], split: Split) -> tuple[list[Recording], list[Recording]]:

@@ -164,12 +164,12 @@ class IdentificationOptions:
     """Known model of the servo: name, value [SI units]. Each search also starts there, see `started`."""
     prior: float = option(
         0.0, title="Prior", section="Parameters",
-        tip="Penalty for a value that lies one whole catalogue interval from its start value; use 10 to 30 for few "
-        "runs or a single gain: values that they do not determine stay near the start",
-        automatic="none", unit="mrad", scale=1e-3, upper=1.0, decimals=1, step=5.0, metavar="MRAD", flag_scale=1e-3,
+        tip="Further penalty for a value that lies one whole catalogue interval from its start value; every fit has a "
+        "weak one that runs outweigh. Use 10 to 30 if the start is a unit you know",
+        automatic="weak", unit="mrad", scale=1e-3, upper=1.0, decimals=1, step=5.0, metavar="MRAD", flag_scale=1e-3,
     )  # fmt: skip
     """Penalty, added to a run's mean error [rad], of a parameter that lies one whole catalogue interval from its start
-    value, see `Prior`; 0 for none."""
+    value, see `Prior`; 0 for the weak prior of every fit only."""
     threads: int | None = option(
         None, title="Threads", section="Budget",
         tip="Number of threads, without effect on the result; automatic: all processors", automatic="automatic",

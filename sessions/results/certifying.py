@@ -215,7 +215,7 @@ def _prior(found: Identification, result: ModelResult) -> Prior:
 
     free = [p.name for p in result.model.parameters.free]
     began = result.model.parameters.with_values({name: result.evidence.of(name).initial for name in free})
-    return Prior.about(result.model.with_parameters(began), found.request.prior)
+    return Prior.about(result.model.with_parameters(began), found.request.prior, len(found.split.train))
 
 
 def _notes(changed: bool, with_points: bool, origin: Mapping[str, Any]) -> list[str]:

@@ -31,7 +31,8 @@ class FitSettings(IdentificationOptions):
         "auto",
         title="Command path",
         tip="Delay, gain ratio, velocity limit of the goal, dead band, PWM lag and braking when released; if it helps: "
-        "the richest model is fitted without them and with them first, and held-out runs decide",
+        "the richest model is fitted without them and with them first, and held-out runs decide, or the training error "
+        "if fewer than 5 are held out",
         choices={"auto": "if it helps", "on": "identify", "off": "leave out"},
     )
     points: bool = option(

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from core.base.errors import ModelError
 from core.identification.choice.rule import EQUAL
-from core.identification.request import IdentificationRequest
+from core.identification.request import IdentificationRequest, search_template
 from core.identification.search.polish import best_end
 from core.identification.search.prior import Prior
 from core.identification.search.timestep import Simulated
@@ -23,8 +23,8 @@ NOT_COMPARED = "The contact is rigid: this fit cannot be repeated with one that 
 
 def friction_choice(
     request: IdentificationRequest, rigid: ServoModel, train: Sequence[Recording]
-) -> tuple[IdentificationRequest, str]:
-    """Return the request with the contact and terms that follow the training runs best, and the reasons.
+) -> tuple[IdentificationRequest, ServoModel, str]:
+    """Return the request with the contact and terms that follow the training runs best, such a model, and the reasons.
 
     The fit with a rigid contact is polished, and so is it with a rational elastoplastic one, which costs little beside
     a search, and the best so far with each of CHOSEN_TERMS. Each is chosen if the error is smaller by more than the
@@ -37,7 +37,7 @@ def friction_choice(
     """
     stiff = replace(request, contact="rigid")
     if request.points or not (request.polish and rigid.leapfrog):
-        return stiff, f"{NOT_COMPARED} Nor were more terms tried."
+        return stiff, rigid, f"{NOT_COMPARED} Nor were more terms tried."
     few = {1: "One run says", **{count: f"{count} runs say" for count in range(2, FEW_RUNS)}}
     weak = f" {few[len(train)]} little about it." if len(train) in few else ""
     best, error = _polished(request, rigid, train)
@@ -61,13 +61,19 @@ def friction_choice(
         starts = [without.with_values({name: start}) for start in CHOSEN_TERMS[name]]
         better, other = _polished(request, without, train, starts)
         if other < (1.0 - EQUAL) * error:
+            # From elsewhere, a polish may find a better fit that does not need the term.
+            rest = [parameter for parameter in better.parameters.values() if parameter.name != name]
+            bare, least = _polished(request, replace(better, parameters=ParameterSet(rest)), train)
+            if least < error:
+                best, error = bare, least
+        if other < (1.0 - EQUAL) * error:
             unit = "" if term.unit == "1" else f" {term.unit}"
             reason += (
                 f" The model has the term {name}, {term.title}: {1e3 * other:.3g} mrad with {term.symbol} = "
                 f"{better.values[name]:.2g}{unit}, {1e3 * error:.3g} without.{weak}"
             )
             best, error, path = better, other, (*path, name)
-    return replace(request, contact=best.contact, command_path=path), reason
+    return replace(request, contact=best.contact, command_path=path), best, reason
 
 
 def _untried(request: IdentificationRequest, friction: str) -> list[str]:
@@ -89,9 +95,9 @@ def _polished(
     starts: Sequence[ServoModel] = (),
 ) -> tuple[ServoModel, float]:
     """Return a model polished on the runs, from its values and from those of `starts`, and its error [rad]."""
-    how = Simulated(
-        dt=request.dt, supply=request.supply, threads=request.threads, prior=Prior.about(model, request.prior)
-    )
+    template = search_template(replace(request, contact=model.contact, command_path=model.command_path), model.friction)
+    prior = Prior.about(template, request.prior, len(train))
+    how = Simulated(dt=request.dt, supply=request.supply, threads=request.threads, prior=prior)
     batch = how.batch(model, train)
     end, _ = best_end(batch, model.parameters.vector(), [start.parameters.vector() for start in starts], [])
     return model.with_vector(end), float(batch.scores(end[None]).combined(request.metric)[0])

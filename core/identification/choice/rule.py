@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -132,21 +132,24 @@ def choice_in_words(contenders: Sequence[Contender], chosen: Contender | None = 
     return text
 
 
-NOT_TRIED = "The command path was left out: no run could be held out to show if it helps."
-"""Explanation if `command_path_choice` has no held-out runs."""
-
-
 SHIFTED = "The command path is identified although it lowers no error: a shift of the goals by rows explains more."
 """Explanation if the goals of neighbouring rows hide a delay."""
 
 
 def command_path_choice(without: Contender, with_it: Contender) -> tuple[bool, str]:
-    """Return True if the command path is worth its parameters, and the reason; both have the same friction."""
-    better = recommended([without, with_it]) is with_it
+    """Return True if the command path is worth its parameters, and the reason; both have the same friction.
+
+    Below FEW_RUNS held-out runs, the training error decides: which runs are held out then matters more than the path.
+    """
     held = sum(map(len, with_it.held_out))
+    on = f"on {counted(held, 'held-out run')}"
+    if held < FEW_RUNS:
+        without, with_it = (replace(one, held_out=(), validation_mae=None) for one in (without, with_it))
+        on = f"on the training runs, as fewer than {FEW_RUNS} are held out,"
+    better = recommended([without, with_it]) is with_it
     return better, (
         f"The command path is {'identified' if better else 'left out'}: "
-        f"on {counted(held, 'held-out run')} {with_it.friction.upper()} errs "
+        f"{on} {with_it.friction.upper()} errs "
         f"{1e3 * with_it.error:.3g} mrad with it, {1e3 * without.error:.3g} without."
     )
 

@@ -31,6 +31,8 @@ FASTER, MOST_TIMES = 20.0, 100.0
 Goals are held from sample to sample. A limit of this multiple spreads each change over a twentieth of the sample, which
 is hardly a delay. Goals that step have any speed.
 """
+NEEDED = 0.05
+"""Share of the loss that such a term must save to stay."""
 MISLED = 0.1
 """Share of the loss that leaving a term out must gain to show that its bound misled the search."""
 LOGARITHMIC = 50.0

@@ -11,7 +11,7 @@ import copy
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -121,7 +121,7 @@ class Batch:
             dt: Time between samples [s]. None: that of each regular recording.
             supply: Supply voltage, see `core.motion.supply.supply_of`.
             threads: Number of threads. None: all processors.
-            prior: Penalty of values in addition to the errors, see `prior_costs`.
+            prior: Penalty of values in addition to the errors, see `penalised`.
 
         Raises:
             IdentificationError: There are no recordings, or they are of another servo, actuator or kind of load.
@@ -191,6 +191,8 @@ class Batch:
         cut = copy.copy(self)
         cut._resets = np.array([max(1, round(duration / step)) for step in self.steps])
         cut._velocity = self._smoothed_velocity()
+        # Large errors far from the optimum would hold a descent near the prior's centre.
+        cut.prior = replace(self.prior, share=0.0)
         return cut
 
     def shifted(self, angles: Array, supplies: Array, delays: Array) -> Batch:
@@ -244,9 +246,9 @@ class Batch:
             loads[lightest] += self.samples[recording]
         return [np.array(portion) for portion in portions]
 
-    def prior_costs(self, matrix: Array) -> Array:
-        """Return the penalty that the prior adds to the mean error of candidates (n, n_free), (n,) [rad]."""
-        return self.prior.costs([p.name for p in self.model.parameters.free], matrix)
+    def penalised(self, errors: Array, matrix: Array) -> Array:
+        """Return the mean errors (n,) of candidates (n, n_free) with the penalty of the prior, (n,) [rad]."""
+        return self.prior.penalised(errors, [p.name for p in self.model.parameters.free], matrix)
 
     def scores(self, matrix: Array | None = None) -> Scores:
         """Simulate candidates (n, n_free) of the model's free parameters; None simulates the model itself."""

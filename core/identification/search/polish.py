@@ -48,9 +48,13 @@ def smooth_scale(servo: str) -> float:
 
 def smooth_losses(batch: Batch, matrix: Array) -> Array:
     """Return the mean over runs of the mean of √(r² + ε²) − ε plus the prior [rad], (p,) for candidates (p, n)."""
+    return batch.penalised(_smooth_errors(batch, matrix), matrix)
+
+
+def _smooth_errors(batch: Batch, matrix: Array) -> Array:
     scale = smooth_scale(batch.model.servo)
     losses = batch.residuals(matrix, lambda _, residuals: smooth_loss(residuals, scale).mean(axis=0))
-    return np.mean(losses, axis=0) + batch.prior_costs(matrix)
+    return np.asarray(np.mean(losses, axis=0))
 
 
 def polish(batch: Batch, vector: Array, *, rough: bool = False, difference: float = DIFFERENCE) -> tuple[Array, int]:
@@ -86,7 +90,8 @@ def polish(batch: Batch, vector: Array, *, rough: bool = False, difference: floa
             return normal / (count * len(residual)), slope / (count * len(residual))
 
         found = batch.residuals(differences.matrix, of_run)
-        curvature, rise = batch.prior.equations(names, at * widths)
+        error = float(_smooth_errors(batch, at[None] * widths)[0])
+        curvature, rise = batch.prior.equations(names, at * widths, error)
         normal = np.sum([normal for normal, _ in found], axis=0) + np.diag(curvature)
         return normal, np.sum([slope for _, slope in found], axis=0) + rise
 

@@ -82,12 +82,12 @@ def test_truth_is_recovered(friction: str) -> None:
 
 
 @functools.cache
-def delayed(delay: float) -> list[Recording]:
+def delayed(delay: float, length: float = 0.15) -> list[Recording]:
     """Four noisy recordings of an M1 whose goals arrive late [s]."""
     template = build_model(SERVO, "m1", command_path=("command_delay",))
     model = template.with_values({**truth("m1").values, "command_delay": delay})
     runs = [
-        recorded(model, trajectory, Bench(mass=1.0, length=0.15), kp, step=0.01)
+        recorded(model, trajectory, Bench(mass=1.0, length=length), kp, step=0.01, name=f"{trajectory}{kp}{length}")
         for kp in (8.0, 32.0)
         for trajectory in ("sin_time_square", "lift_and_drop")
     ]
@@ -154,16 +154,17 @@ def test_contacts_are_compared_on_the_same_runs(subset: bool) -> None:
     runs = yielding(math.inf)
     model = truth("m1").with_values({"friction_base": 1.02 * truth("m1").values["friction_base"]})
     request = replace(TRY_DELAY, command_path=())
-    chosen, reason = friction_choice(request, model, runs[:2] if subset else runs)
+    chosen, best, reason = friction_choice(request, model, runs[:2] if subset else runs)
     assert chosen.contact == "rigid"
     errors = [float(text) for text in re.findall(r"([\d.]+) (?:mrad )?with", reason)]
     assert errors == pytest.approx([errors[1]] * 2, rel=0.02)
+    assert best.contact == "rigid"
 
 
 @pytest.mark.parametrize(
     ("delay", "identified", "validation"),
     [
-        pytest.param(0.0, (), "25%", marks=pytest.mark.exhaustive("a path that does not help")),
+        pytest.param(0.0, (), "75%", marks=pytest.mark.exhaustive("a path that does not help")),
         (0.0175, ("command_delay",), "none"),
     ],
 )
@@ -172,19 +173,21 @@ def test_a_command_path_that_lowers_the_held_out_error_is_identified(
 ) -> None:
     seen = []
     request = replace(TRY_DELAY, validation=validation)
-    found = identify(request, delayed(delay), folder=tmp_path, on_progress=seen.append)
+    runs = [*delayed(delay), *delayed(delay, 0.1)]
+    found = identify(request, runs, folder=tmp_path, on_progress=seen.append)
     assert found.request == replace(request.settled(identified), contact="rigid")
     assert found.results[0].model.command_path == identified
-    held, total = (0, 4) if validation == "none" else (1, 3)
+    held, total = (0, 8) if validation == "none" else (6, 2)
     assert (len(found.split.validation), len(found.split.train)) == (held, total)
     said = "identified" if identified else "left out"
-    assert f"The command path is {said}: on 1 held-out run M1 errs " in found.choice
+    on = "6 held-out runs" if held else "the training runs, as fewer than 5 are held out,"
+    assert f"The command path is {said}: on {on} M1 errs " in found.choice
     stages = ["without the command path", "with the command path", ""]
     assert list(dict.fromkeys(step.trial for step in seen)) == stages
     shares = [step.done for step in seen]
     assert shares == sorted(shares)
     assert 0.0 < shares[0] < shares[-1] <= 1.0
-    assert identify(found.request, delayed(delay)).results[0].model.values == found.results[0].model.values
+    assert identify(found.request, runs).results[0].model.values == found.results[0].model.values
 
 
 def test_progress_is_linear_in_the_evaluations_and_names_what_is_no_search() -> None:
@@ -211,10 +214,11 @@ def test_progress_is_linear_in_the_evaluations_and_names_what_is_no_search() -> 
     assert first[-1].done < 0.5
 
 
-def test_without_a_run_to_hold_out_the_command_path_is_left_out() -> None:
-    found = identify(replace(TRY_DELAY, validation="none"), delayed(0.0175)[:1])
-    assert found.request.command_path == ()
-    assert "left out: no run could be held out" in found.choice
+@pytest.mark.parametrize(("delay", "path"), [(0.0175, ("command_delay",)), (0.0, ())])
+def test_the_training_error_decides_on_the_command_path_if_few_runs_are_held_out(delay, path) -> None:
+    found = identify(replace(TRY_DELAY, validation="none"), delayed(delay)[:1])
+    assert found.request.command_path == path
+    assert "on the training runs, as fewer than 5 are held out, M1 errs" in found.choice
 
 
 def quick(recordings: tuple[Recording, ...] | list[Recording], **changes: object) -> Identification:
@@ -257,7 +261,7 @@ def test_linear_algebra_stays_in_one_thread() -> None:
 def test_repeats_keep_the_best_and_state_their_spread() -> None:
     found = quick(grid("m3")[:2], models=("m3",), trials=50, repeats=3).results[0]
     errors = [repeat.train_mae for repeat in found.repeats]
-    assert found.train_mae <= min(errors)
+    assert found.train_mae <= 1.001 * min(errors)
     assert found.model.provenance["repeat_spread"] == pytest.approx(max(errors) - min(errors))
     assert len({repeat.seed for repeat in found.repeats}) == 3
 
@@ -270,7 +274,8 @@ def test_the_study_opens_with_optuna(tmp_path) -> None:
     )
     storage = JournalStorage(JournalFileBackend(str(tmp_path / JOURNAL)))
     study = optuna.load_study(study_name="m1/0", storage=storage)
-    assert study.best_value == pytest.approx(found.results[0].train_mae, rel=1e-12)
+    error = found.results[0].train_mae
+    assert error <= study.best_value <= 1.01 * error, "the prior adds little"
     assert study.best_params == pytest.approx(found.results[0].model.values, rel=1e-12)
     assert study.trials[-1].user_attrs["evaluations"] == found.results[0].evaluations
 
