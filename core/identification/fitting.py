@@ -46,7 +46,6 @@ from core.identification.search.objective import Batch
 from core.identification.search.offsets import with_offsets
 from core.identification.search.placed import PlacedResiduals
 from core.identification.search.polish import FINE, WIDE, best_end, polish, smooth_losses
-from core.identification.search.prior import Prior
 from core.identification.search.search import (
     SURROGATE_EVALUATIONS,
     End,
@@ -233,7 +232,7 @@ class ModelFits:
         """
         started = time.monotonic()
         request, template = self.request, self._templates[friction]
-        how = Simulated(**self._options, prior=Prior.about(template, request.prior, len(self.train)))
+        how = Simulated.asked(request, friction, len(self.train))
         interval = sampling_interval(self.train, request.dt)
         wanted = replace(template, dt=interval, substeps=self._parts(interval, how))
         found = self._searched_finely(wanted, how, earlier, numbers)

@@ -69,4 +69,4 @@ def test_a_start_that_cannot_be_leaves_no_folder(identify, tmp_path, start, mess
 
 
 def test_without_the_term_the_text_says_what_is_assumed(identify) -> None:
-    assert "torque off: assumed open (β = 0)" in identify("--all").out
+    assert "torque off: assumed open (β = 0)" in identify("--no-command-path", "--all").out

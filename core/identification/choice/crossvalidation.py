@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from core.base.errors import IdentificationError, InputError
 from core.identification.choice.model_choice import CrossValidation, FoldFit, Variant
 from core.identification.evaluate import evaluate
@@ -19,7 +21,7 @@ from core.identification.request import IdentificationRequest
 from core.identification.result import ModelResult
 from core.identification.runs.conditions import suited
 from core.identification.runs.folds import Fold, balanced_subset, folds
-from core.identification.search.objective import Batch
+from core.identification.search.timestep import Simulated
 from core.identification.search.warmstart import search_on
 from core.motion.recording import Recording
 from core.servo.model import ServoModel
@@ -277,7 +279,7 @@ class _FoldFits:
         self, request: IdentificationRequest, result: ModelResult, simpler: FoldFit | None, train: Sequence[Recording]
     ) -> tuple[ServoModel, float]:
         """Return model and training error, searched further from the simpler variant if that is better."""
-        if simpler is None or request.prior:
+        if simpler is None:
             return result.model, result.train_mae
         parameters = result.model.parameters
         known = {name: value for name, value in simpler.model.values.items() if name in parameters}
@@ -287,9 +289,9 @@ class _FoldFits:
             if p.name in request.command_path and p.name in NEUTRAL and p.name not in known
         }
         lifted = result.model.with_parameters(parameters.with_values({**known, **neutral}))
-        batch = Batch(result.model, train, dt=request.dt, supply=request.supply, threads=request.threads)
-        vectors = [result.model.parameters.vector(), lifted.parameters.vector()]
-        ours, theirs = (batch.scores(vector[None]).combined(request.metric)[0] for vector in vectors)
+        batch = Simulated.asked(request, result.model.friction, len(train)).batch(result.model, train)
+        vectors = np.array([result.model.parameters.vector(), lifted.parameters.vector()])
+        ours, theirs = batch.penalised(batch.scores(vectors).combined(request.metric), vectors)
         if ours <= theirs:
             return result.model, result.train_mae
         budget = request.trials or result.evaluations

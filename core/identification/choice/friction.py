@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from core.base.errors import ModelError
 from core.identification.choice.rule import EQUAL
-from core.identification.request import IdentificationRequest, search_template
+from core.identification.request import IdentificationRequest
 from core.identification.search.polish import best_end
-from core.identification.search.prior import Prior
 from core.identification.search.timestep import Simulated
 from core.motion.recording import Recording
 from core.servo.model import ServoModel, with_contact
@@ -95,10 +94,8 @@ def _polished(
     starts: Sequence[ServoModel] = (),
 ) -> tuple[ServoModel, float]:
     """Return a model polished on the runs, from its values and from those of `starts`, and its error [rad]."""
-    template = search_template(replace(request, contact=model.contact, command_path=model.command_path), model.friction)
-    prior = Prior.about(template, request.prior, len(train))
-    how = Simulated(dt=request.dt, supply=request.supply, threads=request.threads, prior=prior)
-    batch = how.batch(model, train)
+    asked = replace(request, contact=model.contact, command_path=model.command_path)
+    batch = Simulated.asked(asked, model.friction, len(train)).batch(model, train)
     end, _ = best_end(batch, model.parameters.vector(), [start.parameters.vector() for start in starts], [])
     return model.with_vector(end), float(batch.scores(end[None]).combined(request.metric)[0])
 

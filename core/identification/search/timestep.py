@@ -19,6 +19,7 @@ import numpy as np
 from core.base.arrays import Array
 from core.identification.defaults import SEARCH_SHARE
 from core.identification.evidence.sensitivity import correlation_length
+from core.identification.request import IdentificationRequest, search_template
 from core.identification.search.objective import NO_PRIOR, Batch
 from core.identification.search.polish import FINE, WIDE, polish
 from core.identification.search.prior import Prior
@@ -52,6 +53,12 @@ class Simulated:
     supply: Supply = "logged"
     threads: int | None = None
     prior: Prior = NO_PRIOR
+
+    @classmethod
+    def asked(cls, request: IdentificationRequest, friction: str, runs: int) -> Simulated:
+        """Return how a request simulates a number of runs to fit a friction model to them."""
+        prior = Prior.about(search_template(request, friction), request.prior, runs)
+        return cls(dt=request.dt, supply=request.supply, threads=request.threads, prior=prior)
 
     def batch(self, model: ServoModel, recordings: Sequence[Recording]) -> Batch:
         """Return the recordings, prepared for the simulation."""

@@ -78,7 +78,7 @@ def search_on(
         batch: Recordings, prepared for this model.
         trials: Number of evaluations.
         seed: Random seed.
-        metric: Error to minimise.
+        metric: Error to minimise, with the batch's prior.
         within: Reduced search space. None: all free parameters.
         should_stop: Polled between generations.
         should_yield: As for `identify`.
@@ -86,7 +86,8 @@ def search_on(
 
     def values(candidates: Array) -> Array:
         batch.spared = 1 if should_yield is not None and should_yield() else 0
-        return batch.scores(space.full(candidates)).combined(metric)
+        full = space.full(candidates)
+        return batch.penalised(batch.scores(full).combined(metric), full)
 
     space = within or reduction(model, {})
     best = space.reduced(model.parameters.vector())
