@@ -98,18 +98,12 @@ def identify(
             return _stopped(trial, known)
         request, tried = trial.request, trial.results
 
-    def fits(
-        wanted: IdentificationRequest,
-        tried: Sequence[ModelResult],
-        others: Sequence[ModelResult] = (),
-        starts: Sequence[ServoModel] = (),
-    ) -> Identification:
+    def fits(wanted: IdentificationRequest, others: Sequence[ModelResult] = (), *starts: ServoModel) -> Identification:
         job = searches(wanted, train, validation, reasons=reasons)
         results: list[ModelResult] = []
         for friction in wanted.models:
             same = is_same_fit(friction, request, wanted)
-            kept = [one for one in others if same and one.model.friction == friction]
-            if kept:
+            if kept := [one for one in others if same and one.model.friction == friction]:
                 results += kept
                 continue
             results.append(job.fit(friction, split, [*starts, *(one.model for one in results)]))
@@ -117,10 +111,11 @@ def identify(
                 found = Identification(job.request, split, tuple(results), stopped=True)
                 return _stopped(found, (*known, *tried, *others))
             on_result(results[-1])
-        return Identification(job.request, split, best_of_each([*results, *tried]), stopped=False)
+        better = best_of_each(results if others else [*results, *tried])
+        return Identification(job.request, split, better, stopped=False)
 
     if request.contact != AUTOMATIC:
-        return fits(request, tried)
+        return fits(request)
     return _with_chosen_friction(request, train, tried, reasons, fits)
 
 
@@ -132,15 +127,15 @@ def _with_chosen_friction(
     fits: Callable[..., Identification],
 ) -> Identification:
     """Fit the models with the contact and the terms that the runs choose; `reasons` receives why."""
-    found = None if tried else fits(request, ())
+    found = None if tried else fits(request)
     if found is not None and found.stopped:
         return found
     rigid = [*tried, *(found.results if found else ())]
     chosen, best, reasons["contact_choice"] = friction_choice(request, rigid[-1].model, train)
     if chosen != replace(request, contact="rigid"):
-        found = fits(chosen, (), rigid, [best])
+        found = fits(chosen, rigid, best)
     elif found is None:
-        found = fits(chosen, tried)
+        found = fits(chosen)
     else:
         found = replace(found, request=replace(found.request, contact="rigid"))
     return found.with_provenance(reasons)
