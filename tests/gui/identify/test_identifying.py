@@ -170,7 +170,7 @@ def test_settings_are_edited_with_undo(qtbot):
     assert before == FitSettings()
     form.expert_button.click()
     assert form.expert.isVisible()
-    texts = {"prior": "none", "substeps": "automatic"}
+    texts = {"prior": "weak", "substeps": "automatic"}
     assert {name: form.fields[name].text() for name in texts} == texts
     form.fields["metric"].setCurrentIndex(form.fields["metric"].findData("rmse"))
     form.fields["dt"].setValue(4.0)
